@@ -1,0 +1,306 @@
+/**
+ * The plain values that cross a wire: between server and editor, between analysis, measurement and command line.
+ *
+ * Mirrors the JSON contracts of the command line, so that the report a person sees in CI is the report the editor
+ * draws. Lines and columns count from 1, columns in UTF-16 units, ends are exclusive; `file` is relative to the working
+ * directory in reports and absolute between server and editor. Unknown numbers are null. Readers ignore keys they do
+ * not know. The one file of the server that the extension may import. Depends on: nothing.
+ */
+
+export type Severity = 'error' | 'warning' | 'info' | 'hint';
+export type SeveritySetting = Severity | 'off';
+
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface Edit {
+  readonly file: string;
+  readonly start: Position;
+  readonly end: Position;
+  readonly newText: string;
+}
+
+export interface Fix {
+  readonly title: string;
+  /** Proven for every execution of the project: what `--fix` and fix-all apply. */
+  readonly safe: boolean;
+  readonly edits: readonly Edit[];
+  /** Why this fix cannot be offered here; shown instead of applying it. */
+  readonly disabled?: string;
+}
+
+export interface Related {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly endLine?: number;
+  readonly endColumn?: number;
+  readonly message: string;
+}
+
+export interface Diagnostic {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly endLine: number;
+  readonly endColumn: number;
+  readonly rule: string;
+  readonly severity: Severity;
+  readonly message: string;
+  readonly savesBytes: number | null;
+  readonly related: readonly Related[];
+  readonly fixes: readonly Fix[];
+}
+
+/** A function or method that creates arrays or is compiled, by the name it is bound to (`step`, `Net.forward`). */
+export interface FunctionFact {
+  readonly file: string;
+  readonly name: string;
+  /** Where its lens stands and how far it reaches; `endLine` absent when unknown. */
+  readonly line: number;
+  readonly column?: number;
+  readonly endLine?: number;
+  readonly staticPeakBytes: number | null;
+  /** The formula in bytes when a dimension has no value. */
+  readonly staticPeak: string | null;
+}
+
+/** How often a rule stayed silent for a reason: where recall is. */
+export interface Silence {
+  readonly rule: string;
+  readonly reason: string;
+  readonly count: number;
+}
+
+export interface CheckReport {
+  readonly version: 1;
+  readonly diagnostics: readonly Diagnostic[];
+  readonly functions: readonly FunctionFact[];
+  readonly silence?: readonly Silence[];
+}
+
+export interface ReportPlace {
+  readonly file: string;
+  readonly line: number;
+  readonly column?: number;
+}
+
+export interface LineReport {
+  readonly file: string;
+  readonly line: number;
+  readonly allocations: number;
+  readonly allocatedBytes: number;
+  readonly peakLiveBytes: number;
+  readonly liveBytesAtPeak: number;
+}
+
+export interface JitReport {
+  readonly traces: number;
+  readonly argumentBytes: number;
+  readonly outputBytes: number;
+  readonly aliasBytes: number;
+  readonly tempBytes: number;
+  readonly peakBytes: number;
+  readonly lowerBoundBytes: number;
+  readonly orderLowerBoundBytes: number | null;
+  readonly gap: { readonly packing: number; readonly outputs: number; readonly copies: number };
+  readonly copies: readonly { readonly bytes: number; readonly file: string; readonly line: number; readonly reason: string }[];
+  readonly donated: readonly {
+    readonly path: string;
+    readonly bytes: number;
+    readonly outcome: 'aliased' | 'freedEarly' | 'unusable';
+    readonly reason: string | null;
+  }[];
+  readonly whatIf: readonly { readonly donateArgnums: readonly number[]; readonly peakBytes: number }[];
+}
+
+export interface FunctionReport {
+  readonly file: string;
+  readonly name: string;
+  readonly line: number;
+  readonly calls: number;
+  readonly peakBytes: number;
+  readonly enteredBytes: number;
+  readonly jit: JitReport | null;
+}
+
+export interface LiveArray {
+  readonly bytes: number;
+  readonly shape: readonly number[] | null;
+  readonly dtype: string | null;
+  readonly kind: 'array' | 'temp' | 'buffer' | 'texture' | 'staging';
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface LeakReport {
+  readonly kind: 'collected' | 'unreachable' | 'growing';
+  readonly bytes: number;
+  readonly count: number;
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface ProfileReport {
+  readonly version: 1;
+  readonly entry: string;
+  readonly device: { readonly kind: string; readonly adapter: string; readonly software: boolean } | null;
+  readonly peakBytes: number;
+  readonly peakReservedBytes: number;
+  readonly liveBytesAtExit: number;
+  readonly peakAt: ReportPlace | null;
+  readonly lines: readonly LineReport[];
+  readonly functions: readonly FunctionReport[];
+  readonly liveAtPeak: readonly LiveArray[];
+  readonly leaks: readonly LeakReport[];
+  readonly wallMs: number;
+  readonly exitCode: number | null;
+  /** Plain words about the run that people should read: software adapter, timeout, program that failed. */
+  readonly notes?: readonly string[];
+}
+
+/* ---- Requests and notifications between the editor and the server ---------------------------------------------- */
+
+/** What the person asked to run: the file, or a function in it; `entry` when another file is the one to start. */
+export interface ProfileParams {
+  readonly file: string;
+  readonly function?: string;
+  readonly entry?: string;
+  readonly args?: readonly string[];
+}
+
+/** How a run ended. A run that failed half-way still has its report up to that point. */
+export interface ProfileOutcome {
+  readonly state: 'done' | 'failed' | 'timedOut' | 'cancelled' | 'refused';
+  /** One sentence for people when the state is not `done`, or when the run deserves a remark. */
+  readonly message: string | null;
+  readonly report: ProfileReport | null;
+  /** Where the profile was kept, as a `.tidemark` file. */
+  readonly profileFile: string | null;
+  /** The function asked for was never called. */
+  readonly notReached: boolean;
+}
+
+/** A line of text in the editor that carries a measured number, for decorations. Lines count from 1. */
+export interface MeasuredMark {
+  readonly line: number;
+  readonly kind: 'peak' | 'leak' | 'stale';
+  /** Text after the line, for numbers that are out of date; empty when the line only has a gutter mark. */
+  readonly text: string;
+  /** Markdown for the hover. */
+  readonly hover: string;
+}
+
+export interface MarksParams {
+  readonly uri: string;
+  readonly version: number;
+}
+
+export interface Marks {
+  readonly uri: string;
+  readonly version: number;
+  readonly marks: readonly MeasuredMark[];
+}
+
+/** A stretch of text in which the array under the caret is alive; `certain` when it is so on every path. */
+export interface LifeRange {
+  readonly start: Position;
+  readonly end: Position;
+  readonly certain: boolean;
+  readonly kind: 'born' | 'alive' | 'lastUse' | 'donated';
+}
+
+export interface LifeParams {
+  readonly uri: string;
+  readonly version: number;
+  readonly position: Position;
+}
+
+export interface Life {
+  readonly uri: string;
+  readonly version: number;
+  readonly name: string | null;
+  readonly ranges: readonly LifeRange[];
+}
+
+/** State of the server, for the status items. */
+export interface ServerStatus {
+  readonly busy: boolean;
+  readonly findings: number;
+  /** Peak of the last run of the workspace, fresh or not. */
+  readonly peakBytes: number | null;
+  readonly peakFile: string | null;
+  readonly stale: boolean;
+}
+
+export interface OutputParams {
+  readonly stream: 'stdout' | 'stderr' | 'tidemark';
+  readonly text: string;
+}
+
+/** What `Tidemark: Collect Diagnostics` prints: nothing of the person's code, only versions and counts. */
+export interface SupportFacts {
+  readonly [name: string]: string | number | boolean | null;
+}
+
+/** Method names, so that both ends say the same. */
+export const methods = {
+  profile: 'tidemark/profile',
+  marks: 'tidemark/marks',
+  marksChanged: 'tidemark/marksChanged',
+  life: 'tidemark/life',
+  status: 'tidemark/status',
+  output: 'tidemark/output',
+  clear: 'tidemark/clearMeasurements',
+  support: 'tidemark/support',
+} as const;
+
+/** Settings as the server gets them, section `tidemark`. Every key is optional: absent means the default. */
+export interface ServerSettings {
+  readonly nodePath?: string;
+  readonly minBytes?: number;
+  readonly memoryBudget?: string;
+  readonly rules?: Readonly<Record<string, SeveritySetting>>;
+  readonly inlay?: 'peak' | 'all' | 'off';
+  readonly codeLens?: boolean;
+  readonly profile?: {
+    readonly device?: 'webgpu' | 'cpu';
+    readonly timeoutSeconds?: number;
+    readonly args?: readonly string[];
+    readonly environment?: Readonly<Record<string, string>>;
+    readonly cwd?: string;
+    readonly entries?: Readonly<Record<string, string>>;
+  };
+  readonly memory?: {
+    readonly allocator?: 'bfc' | 'platform';
+    readonly preallocate?: boolean;
+    readonly fraction?: number;
+    readonly limit?: string;
+  };
+}
+
+/** Options that the client hands over at `initialize`. */
+export interface InitializationOptions {
+  /** Nothing may be executed while false. */
+  readonly trusted: boolean;
+  /** Folder in which profiles of the last runs are kept. */
+  readonly storage?: string;
+  readonly settings?: ServerSettings;
+}
+
+/** Modules whose arrays Tidemark knows; a workspace that uses none of them never starts the server. */
+export const knownModules: readonly string[] = [
+  'tidemark',
+  '@tensorflow/tfjs',
+  '@tensorflow/tfjs-core',
+  '@tensorflow/tfjs-node',
+  '@tensorflow/tfjs-node-gpu',
+  '@tensorflow/tfjs-backend-webgpu',
+  '@tensorflow/tfjs-backend-webgl',
+  '@tensorflow/tfjs-backend-wasm',
+  '@jax-js/jax',
+  'webgpu',
+  '@webgpu/types',
+];
