@@ -1,0 +1,87 @@
+/**
+ * A plan at once: several orders, each placed by two ways of fitting, until one reaches the bound.
+ *
+ * Greedy placing is only as good as its order, and no order is best everywhere; so all are tried and the lowest plan
+ * kept. Large buffers first comes first, because on traces of real models it is nearly always enough.
+ * Depends on: problem, bound, shelf.
+ */
+import { leastBytes } from './bound.ts';
+import type { Buffer, Deadline, Plan } from './problem.ts';
+import { topOf } from './problem.ts';
+import { emptyShelf, lay, lowestFit, snuggestFit } from './shelf.ts';
+
+export type Fit = 'lowest' | 'snuggest';
+
+type Key = (buffer: Buffer) => number;
+
+const bytes: Key = (b) => -b.bytes;
+const born: Key = (b) => b.born;
+const life: Key = (b) => b.born - b.dies;
+const area: Key = (b) => b.bytes * (b.born - b.dies);
+
+/** Both tie rules are kept for sizes: on one trace of 18,692 buffers they are 1.033 and 1.0076 times the bound. */
+export const orderings: readonly (readonly [Key, Key])[] = [
+  [bytes, born],
+  [bytes, life],
+  [area, born],
+  [life, bytes],
+  [born, bytes],
+];
+
+/** Positions of `buffers` by the first key, ties by the second, then by position. */
+export const ordered = (buffers: readonly Buffer[], [first, second]: readonly [Key, Key]): number[] =>
+  buffers
+    .map((_, i) => i)
+    .sort((i, j) => {
+      const a = buffers[i]!;
+      const b = buffers[j]!;
+      return first(a) - first(b) || second(a) - second(b) || i - j;
+    });
+
+/**
+ * The best of the orders. With a deadline it stops trying when the moment has come; one plan is always made.
+ */
+export function quickPlan(buffers: readonly Buffer[], options: { readonly deadline?: Deadline; readonly goal?: number } = {}): Plan {
+  const goal = options.goal ?? leastBytes(buffers);
+  let best: Plan | undefined;
+  for (const ordering of orderings) {
+    const order = ordered(buffers, ordering);
+    for (const fit of ['lowest', 'snuggest'] as const) {
+      const plan = placeInOrder(buffers, order, fit);
+      if (best === undefined || plan.bytes < best.bytes) best = plan;
+      if (best.bytes <= goal) return best;
+      if (options.deadline !== undefined && options.deadline.now() >= options.deadline.until) return best;
+    }
+  }
+  return best!;
+}
+
+/** Places the buffers one by one; those with a fixed offset lie there before the first. */
+export function placeInOrder(buffers: readonly Buffer[], order: readonly number[], fit: Fit): Plan {
+  const shelf = emptyShelf(buffers.length);
+  const offsets = new Array<number>(buffers.length).fill(0);
+  buffers.forEach((buffer, i) => {
+    if (buffer.fixed === undefined) return;
+    offsets[i] = buffer.fixed;
+    if (takesRoom(buffer)) lay(shelf, wanted(buffer), buffer.fixed);
+  });
+  const find = fit === 'lowest' ? lowestFit : snuggestFit;
+  for (const i of order) {
+    const buffer = buffers[i]!;
+    if (buffer.fixed !== undefined || !takesRoom(buffer)) continue;
+    const want = wanted(buffer);
+    offsets[i] = find(shelf, want)!;
+    lay(shelf, want, offsets[i]!);
+  }
+  return { offsets, bytes: topOf(buffers, offsets) };
+}
+
+/** A buffer without bytes or without a life lies at 0 and is in nobody's way. */
+export const takesRoom = ({ bytes: size, born: from, dies: to }: Buffer): boolean => size > 0 && from < to;
+
+const wanted = ({ bytes: size, born: from, dies: to, alignment }: Buffer) => ({
+  bytes: size,
+  born: from,
+  dies: to,
+  alignment: alignment ?? 1,
+});
