@@ -8,9 +8,14 @@
  *     donated   |xxxxxxxx|  tmp  |  out (pinned)   |
  *     arena     |   a  |     b       |   c   |
  *
- * Depends on: problem, plan, shelf, bound.
+ * Depends on: problem, plan, shelf, region-bound, improve.
  */
+import { orderings, ordered, takesRoom } from './plan.ts';
 import type { Deadline } from './problem.ts';
+import { roundUp } from './problem.ts';
+import { leastArenaBytes } from './region-bound.ts';
+import type { Shelf, Wanted } from './shelf.ts';
+import { emptyShelf, lay, lowestFit, snuggestFit } from './shelf.ts';
 
 export interface Region {
   readonly id: string | number;
@@ -49,3 +54,93 @@ export interface RegionPlan<V extends Value = Value> {
   /** No plan of these values in these regions has a smaller arena. */
   readonly lowerBoundBytes: number;
 }
+
+export const defaultAlignment = 256;
+
+/** What a greedy pass does with a value that could go to either: spare the arena always, or only when it would grow. */
+type Leaning = 'donated first' | 'arena while it does not grow';
+
+export function planRegions<V extends Value>(
+  values: readonly V[],
+  regions: readonly Region[],
+  options: RegionOptions = {},
+): RegionPlan<V> {
+  const alignment = options.alignment ?? defaultAlignment;
+  const lowerBoundBytes = leastArenaBytes(values, regions, alignment);
+  let best: Greedy<V> | undefined;
+  for (const ordering of orderings) {
+    const order = ordered(values.map(unpinned), ordering);
+    for (const leaning of ['donated first', 'arena while it does not grow'] as const) {
+      for (const find of [lowestFit, snuggestFit]) {
+        const found = greedily(values, order, regions, { alignment, leaning, find });
+        if (best === undefined || found.arenaBytes < best.arenaBytes) best = found;
+        if (best.arenaBytes <= lowerBoundBytes) return { ...best, lowerBoundBytes };
+        if (options.deadline !== undefined && options.deadline.now() >= options.deadline.until) return { ...best, lowerBoundBytes };
+      }
+    }
+  }
+  return { ...best!, lowerBoundBytes };
+}
+
+interface Greedy<V> {
+  readonly placements: Map<V, Placement>;
+  readonly arenaBytes: number;
+}
+
+interface Way {
+  readonly alignment: number;
+  readonly leaning: Leaning;
+  readonly find: (shelf: Shelf, wanted: Wanted) => number | undefined;
+}
+
+function greedily<V extends Value>(values: readonly V[], order: readonly number[], regions: readonly Region[], way: Way): Greedy<V> {
+  const { alignment, leaning, find } = way;
+  const shelves = new Map(
+    regions.map((region) => [region.id, { region, shelf: emptyShelf(values.length, region.kind === 'arena' ? Infinity : region.bytes) }]),
+  );
+  const placements = new Map<V, Placement>();
+  let arenaBytes = 0;
+  const settle = (value: V, want: Wanted, { region, offset }: Placement): void => {
+    placements.set(value, { region, offset });
+    const { shelf, region: { kind } } = shelves.get(region)!;
+    if (!takesRoom(value)) return;
+    lay(shelf, want, offset);
+    if (kind === 'arena') arenaBytes = Math.max(arenaBytes, offset + want.bytes);
+  };
+  for (const value of values) if (value.fixed !== undefined) settle(value, wanted(value, alignment), value.fixed);
+  for (const i of order) {
+    const value = values[i]!;
+    if (value.fixed !== undefined) continue;
+    const want = wanted(value, alignment);
+    const allowed = regions.filter(({ id }) => value.regions === undefined || value.regions.includes(id));
+    const inArena = allowed
+      .filter(({ kind }) => kind === 'arena')
+      .map(({ id }) => ({ region: id, offset: find(shelves.get(id)!.shelf, want)! }))[0];
+    const spares = leaning === 'donated first' || inArena === undefined || inArena.offset + want.bytes > arenaBytes;
+    const left = spares ? inDonated(allowed, shelves, want, find) : undefined;
+    const chosen = left ?? inArena;
+    if (chosen === undefined) throw new Error(`internal: runtime/plan: ${value.name ?? 'a value'} fits into no region that it may lie in`);
+    settle(value, want, chosen);
+  }
+  return { placements, arenaBytes };
+}
+
+/** The smallest donated region with a place for it: large ones are kept for what fits nowhere else. */
+function inDonated(
+  allowed: readonly Region[],
+  shelves: ReadonlyMap<Region['id'], { readonly shelf: Shelf }>,
+  want: Wanted,
+  find: Way['find'],
+): Placement | undefined {
+  let best: (Placement & { readonly bytes: number }) | undefined;
+  for (const { id, kind, bytes } of allowed) {
+    if (kind !== 'donated' || bytes < want.bytes || (best !== undefined && best.bytes <= bytes)) continue;
+    const offset = find(shelves.get(id)!.shelf, want);
+    if (offset !== undefined) best = { region: id, offset, bytes };
+  }
+  return best === undefined ? undefined : { region: best.region, offset: best.offset };
+}
+
+const unpinned = ({ bytes, born, dies }: Value) => ({ bytes, born, dies });
+
+const wanted = ({ bytes, born, dies }: Value, alignment: number): Wanted => ({ bytes: roundUp(bytes, alignment), born, dies, alignment });
