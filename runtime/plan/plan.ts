@@ -77,7 +77,7 @@ export function placeInOrder(buffers: readonly Buffer[], order: readonly number[
 }
 
 /** A buffer without bytes or without a life lies at 0 and is in nobody's way. */
-export const takesRoom = ({ bytes: size, born: from, dies: to }: Buffer): boolean => size > 0 && from < to;
+export const takesRoom = ({ bytes: size, born: from, dies: to }: Pick<Buffer, 'bytes' | 'born' | 'dies'>): boolean => size > 0 && from < to;
 
 const wanted = ({ bytes: size, born: from, dies: to, alignment }: Buffer) => ({
   bytes: size,

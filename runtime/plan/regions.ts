@@ -8,7 +8,7 @@
  *     donated   |xxxxxxxx|  tmp  |  out (pinned)   |
  *     arena     |   a  |     b       |   c   |
  *
- * Depends on: problem, plan, shelf, region-bound, improve.
+ * Depends on: problem, plan, shelf, region-bound.
  */
 import { orderings, ordered, takesRoom } from './plan.ts';
 import type { Deadline } from './problem.ts';
@@ -42,7 +42,7 @@ export interface Value {
 }
 
 export interface RegionOptions {
-  /** Every offset is a multiple of this, and every value's bytes are rounded up to it: 256 by default. */
+  /** Every offset and the arena's bytes are multiples of this: 256 by default. */
   readonly alignment?: number;
   /** Absent: the quick answer. Present: better ones are looked for until then, or until the bound is reached. */
   readonly deadline?: Deadline;
@@ -105,7 +105,7 @@ function greedily<V extends Value>(values: readonly V[], order: readonly number[
     const { shelf, region: { kind } } = shelves.get(region)!;
     if (!takesRoom(value)) return;
     lay(shelf, want, offset);
-    if (kind === 'arena') arenaBytes = Math.max(arenaBytes, offset + want.bytes);
+    if (kind === 'arena') arenaBytes = Math.max(arenaBytes, roundUp(offset + want.bytes, alignment));
   };
   for (const value of values) if (value.fixed !== undefined) settle(value, wanted(value, alignment), value.fixed);
   for (const i of order) {
@@ -143,4 +143,4 @@ function inDonated(
 
 const unpinned = ({ bytes, born, dies }: Value) => ({ bytes, born, dies });
 
-const wanted = ({ bytes, born, dies }: Value, alignment: number): Wanted => ({ bytes: roundUp(bytes, alignment), born, dies, alignment });
+const wanted = ({ bytes, born, dies }: Value, alignment: number): Wanted => ({ bytes, born, dies, alignment });
