@@ -1,0 +1,87 @@
+/**
+ * `npm run package`: the VSIX for linux-x64 with all that profiling needs, and a universal one without native code.
+ *
+ * A folder is laid out with exactly what goes in, and vsce packs that: nothing enters by being forgotten in a list of
+ * exceptions. What the measured program needs to find by import lies in `dist/node_modules`. Prints sizes.
+ * Depends on: vsce, setup.
+ */
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { setup } from './setup.mjs';
+import { main, root, run } from './support/run.mjs';
+
+const documents = ['README.md', 'CHANGELOG.md', 'LICENSE', 'THIRD_PARTY_NOTICES', 'package.nls.json', 'l10n', 'images', 'examples'];
+
+/** Native parts and what they belong to: only the VSIX of that platform carries them. */
+const nativeParts = ['swiftshader'];
+
+/** Packages that the measured program finds beside the bundles; `keep` says which of their files. */
+const portablePackages = [{ name: 'tsx', keep: (file) => !file.endsWith('.md') && !file.endsWith('.d.ts') && !file.endsWith('.d.mts') && !file.endsWith('.d.cts') }];
+const linuxPackages = [
+  { name: 'esbuild', keep: (file) => /^(package\.json|LICENSE\.md|lib\/main\.js|lib)$/.test(file) },
+  { name: '@esbuild/linux-x64', keep: () => true },
+  { name: 'webgpu', keep: (file) => /^(package\.json|LICENSE\.md|index\.js|dist|dist\/linux-x64.*)$/.test(file) },
+];
+
+export const vsix = {
+  linux: path.join(root, 'dist', 'tidemark-linux-x64.vsix'),
+  universal: path.join(root, 'dist', 'tidemark-universal.vsix'),
+};
+
+export async function packageExtension() {
+  await pack({ out: vsix.linux, target: 'linux-x64', packages: [...portablePackages, ...linuxPackages], native: true });
+  await pack({ out: vsix.universal, target: undefined, packages: portablePackages, native: false });
+}
+
+async function pack({ out, target, packages, native }) {
+  const stage = await mkdtemp(path.join(os.tmpdir(), 'tidemark-vsix-'));
+  try {
+    await layOut(stage, { packages, native });
+    const args = ['package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links', '--skip-license', '--out', out];
+    if (target !== undefined) args.push('--target', target);
+    await run(process.execPath, [path.join(root, 'node_modules/@vscode/vsce/vsce'), ...args], { cwd: stage, quiet: true });
+    const { size } = await stat(out);
+    const files = (await readdir(stage, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    let unpacked = 0;
+    for (const file of files) unpacked += (await stat(path.join(file.parentPath, file.name))).size;
+    const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+    console.log(`${path.relative(root, out)}: ${mebibytes(size)} (${mebibytes(unpacked)} unpacked, ${files.length} files)`);
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+async function layOut(stage, { packages, native }) {
+  for (const name of documents) {
+    if (existsSync(path.join(root, name))) await cp(path.join(root, name), path.join(stage, name), { recursive: true });
+  }
+  await writeFile(path.join(stage, 'package.json'), `${JSON.stringify(await manifest(), null, 2)}\n`);
+  await writeFile(path.join(stage, '.vscodeignore'), '.vscodeignore\n');
+  const dist = path.join(root, 'dist');
+  const left = new Set(['parts.json', 'node_modules', ...(native ? [] : nativeParts)]);
+  for (const name of await readdir(dist)) {
+    if (left.has(name) || name.endsWith('.vsix') || name.endsWith('.part')) continue;
+    await cp(path.join(dist, name), path.join(stage, 'dist', name), { recursive: true });
+  }
+  for (const { name, keep } of packages) {
+    const from = path.join(root, 'node_modules', name);
+    const to = path.join(stage, 'dist', 'node_modules', name);
+    await mkdir(path.dirname(to), { recursive: true });
+    await cp(from, to, { recursive: true, filter: (file) => file === from || keep(path.relative(from, file)) });
+  }
+}
+
+/** The manifest without what only a clone needs. */
+async function manifest() {
+  const { devDependencies, dependencies, scripts, exports, bin, ...kept } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  return kept;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  await main(async () => {
+    await setup();
+    await packageExtension();
+  });
+}
