@@ -1,9 +1,9 @@
 /**
  * The slot that decides what applying an op means: run it, record it, differentiate it, or only infer its type.
  *
- * This slot and the event sink are the only global state. Depends on: program, source.
+ * The slots here (interpreter, place, role: one dynamic context) and the event sink are the only global state. Depends on: program, source.
  */
-import type { HasAval, OpReference, Parameters } from './program.ts';
+import type { HasAval, OpReference, Parameters, Program } from './program.ts';
 import type { Place } from './source.ts';
 
 export interface Interpreter {
@@ -11,10 +11,19 @@ export interface Interpreter {
   readonly apply: (op: OpReference, operands: readonly HasAval[], parameters: Parameters, place: Place | undefined) => readonly HasAval[];
   /** What a JavaScript number becomes as an operand (weakly typed), where an op needs an array. */
   readonly scalar: (value: number | boolean) => HasAval;
+  /** Runs a whole program at once, where that is better than equation by equation (the base interpreter compiles it). */
+  readonly run?: (program: Program, operands: readonly HasAval[], place: Place | undefined) => readonly HasAval[];
+  /** Calls a function that is composed of ops; the base interpreter compiles it as one program. */
+  readonly composed?: <A extends readonly unknown[], R>(name: string, f: (...args: A) => R, args: A) => R;
+  /** Sizes of the named axes in force (vmap and pmap with a name). */
+  readonly axes?: ReadonlyMap<string, number>;
 }
+
+export type Role = 'gradient' | 'again';
 
 let current: Interpreter | undefined;
 let fixedPlace: Place | undefined;
+let role: Role | undefined;
 
 export function currentInterpreter(): Interpreter {
   if (current === undefined) throw new Error('internal: interpreter: no interpreter is set');
@@ -51,3 +60,16 @@ export function at<T>(place: Place | undefined, run: () => T): T {
 }
 
 export const placeInForce = (): Place | undefined => fixedPlace;
+
+/** While `run` runs, every equation is marked: made by differentiation, or computed again. */
+export function inRole<T>(next: Role | undefined, run: () => T): T {
+  const former = role;
+  role = next ?? former;
+  try {
+    return run();
+  } finally {
+    role = former;
+  }
+}
+
+export const roleInForce = (): Role | undefined => role;

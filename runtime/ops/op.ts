@@ -22,7 +22,7 @@ export interface ElementContext {
 
 /** How the results are computed. Kinds, not names, are what the compiler groups by. All but `several` have one result. */
 export type Body =
-  /** Result and operands have one shape (broadcast before); element i is `scalar` of the operands' elements i. */
+  /** Result and operands have one shape (broadcast before) or rank 0 (literals and scalars: loaded at []); element i is `scalar` of the operands' elements i. */
   | { readonly kind: 'elementwise'; readonly scalar: (operands: readonly Scalar[], context: Omit<ElementContext, 'load'>) => Scalar }
   /** Element i is the operand's element at `index(i)`: no arithmetic. `contiguous` when the result may be the operand's buffer as it lies (reshape). */
   | { readonly kind: 'view'; readonly index: (context: ElementContext) => readonly Scalar[]; readonly contiguous?: (inputs: readonly KnownAval[], parameters: Parameters) => boolean }
@@ -67,9 +67,15 @@ export interface GradientRule<V extends Operand = Operand> {
   /** Exactly what `rule` is given in `saved` (inputs first, in order, then the output). */
   readonly saves: Saved;
   /** Cotangent of each input, or undefined where there is none; sums over broadcast axes are done by the backward pass. `avals` are those of the inputs. */
-  readonly rule: (cotangent: readonly V[], saved: readonly V[], parameters: Parameters, avals: readonly KnownAval[]) => readonly (V | undefined)[];
+  rule(cotangent: readonly V[], saved: readonly V[], parameters: Parameters, avals: readonly KnownAval[]): readonly (V | undefined)[];
 }
 
+export interface Batched<V> {
+  readonly results: readonly V[];
+  readonly axes: readonly (number | undefined)[];
+}
+
+/** Rules are methods (not function properties), so that an entry over `Value` is also an entry over `Operand`. */
 export interface Op<V extends Operand = Operand> {
   readonly id: string;
   /** One sentence for documentation. */
@@ -80,10 +86,10 @@ export interface Op<V extends Operand = Operand> {
   /** What it does to its arguments' buffers, for the analysis. */
   readonly effects: Effects;
   /** Tangents of the results from the inputs' tangents (undefined = zero). Undefined for ops without one (integer results have zero tangents). */
-  readonly tangent?: (primals: readonly V[], tangents: readonly (V | undefined)[], outputs: readonly V[], parameters: Parameters) => readonly (V | undefined)[];
+  tangent?(primals: readonly V[], tangents: readonly (V | undefined)[], outputs: readonly V[], parameters: Parameters): readonly (V | undefined)[];
   readonly gradient?: GradientRule<V>;
-  /** The op applied to batched operands: `axes[k]` is the batch axis of operand k, undefined when it has none. Returns results and their batch axes. */
-  readonly batch: (operands: readonly V[], axes: readonly (number | undefined)[], parameters: Parameters, size: number) => { readonly results: readonly V[]; readonly axes: readonly (number | undefined)[] };
+  /** The op applied to batched operands: `axes[k]` is the batch axis of operand k, undefined when it has none. Returns results and their batch axes. `axisName` is the name of the mapped axis (collectives ask for it). */
+  batch(operands: readonly V[], axes: readonly (number | undefined)[], parameters: Parameters, size: number, axisName?: string): Batched<V>;
   /** Floating-point operations for one element of the result. */
   readonly flops: (inputs: readonly KnownAval[], parameters: Parameters) => number;
   /** Operands whose buffer the result may overwrite while it is computed (same bytes, dying there). */

@@ -4,6 +4,7 @@
  * An op says what the element at given coordinates is, as loads of its operands at computed coordinates and arithmetic
  * on them (the compute definitions of Halide, 2013, and TVM, 2018). So one text serves every device, and fusion is
  * substitution: a load of an intermediate becomes the expression of that intermediate at those coordinates.
+ * In WGSL text an expression of dtype bool is a `bool` (loads and stores convert to and from u32); on the host it is 0 or 1.
  * Depends on: core.
  */
 import type { DType } from '../core/dtype.ts';

@@ -1,0 +1,76 @@
+/**
+ * The line of the user's program that is running now.
+ *
+ * The engine's structured stack is asked for few frames, those of the runtime itself are skipped, and the first other
+ * one is the place. Places are interned: equal frames are one object, so they can be compared and counted by identity.
+ * Depends on: source.
+ */
+import type { Place } from './source.ts';
+
+const framesAsked = 40;
+/** Where this runtime's own files lie: `…/runtime/` in sources, the bundle's directory in a build. */
+const own = import.meta.url.replace(/core\/stack\.[jt]s$/, '').replace(/[^/]*\.[cm]?[jt]s$/, '');
+const ownPath = own.replace(/^file:\/\//, '');
+const packaged = /[\\/]node_modules[\\/]tidemark[\\/]/;
+
+const isOwn = (file: string): boolean =>
+  file.startsWith(own) || file.startsWith(ownPath) || file.startsWith('node:') || packaged.test(file);
+
+const interned = new Map<string, Place>();
+
+export function intern(place: Place): Place {
+  const key = `${place.file}:${place.line}:${place.column}:${place.function ?? ''}`;
+  const known = interned.get(key);
+  if (known !== undefined) return known;
+  interned.set(key, place);
+  return place;
+}
+
+/** All frames of the user's program, innermost first, at most `limit`. */
+export function userStack(limit: number): readonly Place[] {
+  const formerLimit = Error.stackTraceLimit;
+  const formerPrepare = Error.prepareStackTrace;
+  Error.stackTraceLimit = framesAsked;
+  try {
+    if (typeof Error.captureStackTrace !== 'function') return fromText(new Error().stack ?? '', limit);
+    Error.prepareStackTrace = (_, sites) => fromSites(sites, limit);
+    const holder: { stack?: unknown } = {};
+    Error.captureStackTrace(holder, userStack);
+    const frames = holder.stack;
+    return Array.isArray(frames) ? (frames as readonly Place[]) : [];
+  } finally {
+    Error.prepareStackTrace = formerPrepare;
+    Error.stackTraceLimit = formerLimit;
+  }
+}
+
+/** The innermost frame of the user's program. */
+export const userPlace = (): Place | undefined => userStack(1)[0];
+
+function fromSites(sites: readonly NodeJS.CallSite[], limit: number): readonly Place[] {
+  const found: Place[] = [];
+  for (const site of sites) {
+    const file = site.getFileName() ?? site.getScriptNameOrSourceURL?.();
+    const line = site.getLineNumber();
+    if (!file || line === null || isOwn(file)) continue;
+    const name = site.getFunctionName();
+    found.push(intern({ file, line, column: site.getColumnNumber() ?? 1, ...(name ? { function: name } : {}) }));
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+/** Engines without structured stacks (Firefox, Safari): `name@file:line:column` per line. */
+function fromText(stack: string, limit: number): readonly Place[] {
+  const found: Place[] = [];
+  for (const text of stack.split('\n')) {
+    const match = /^(.*?)@?((?:https?|file|blob):.*?):(\d+):(\d+)$/.exec(text.trim());
+    if (!match || isOwn(match[2]!)) continue;
+    found.push(intern({ file: match[2]!, line: Number(match[3]), column: Number(match[4]), ...(match[1] ? { function: match[1] } : {}) }));
+    if (found.length === limit) break;
+  }
+  return found;
+}
+
+export const printPlace = (place: Place | undefined): string =>
+  place === undefined ? 'an unknown place' : `${place.file.replace(/^file:\/\//, '')}:${place.line}:${place.column}`;
