@@ -6,6 +6,7 @@
  * fill in what a family shares. Depends on: core, scalar.
  */
 import type { Aval, KnownAval } from '../core/aval.ts';
+import type { ControlForm } from '../core/control-form.ts';
 import type { Effects } from '../core/effects.ts';
 import type { HasAval, Parameters } from '../core/program.ts';
 import type { Scalar, ScalarFunction } from './scalar.ts';
@@ -55,7 +56,7 @@ export type Body =
       readonly disjoint: (inputs: readonly KnownAval[], parameters: Parameters) => boolean;
     }
   /** Runs body programs (scan, while, cond, call): see `runtime/control`. */
-  | { readonly kind: 'control' };
+  | { readonly kind: 'control'; readonly form: (parameters: Parameters) => ControlForm };
 
 /** An array under any interpreter (tracer, runtime array, abstract value). The class with methods is `Value` in `ops/value.ts`. */
 export type Operand = HasAval;

@@ -1,0 +1,124 @@
+/**
+ * What compiling a program gives: kernels, the steps that launch them, where every value lies, and what it costs.
+ *
+ * Memory is a list of regions whose bases are known at call time only: region 0 is the arena of the call, region 1 + i is
+ * the buffer of input i (captures after arguments). A step says for each slot of its kernel in which region and at
+ * which byte the array lies. Nothing here depends on a device except the class of kernel variants (`Target`).
+ * Depends on: core, ops, kernel.
+ */
+import type { KnownAval } from '../core/aval.ts';
+import type { DType } from '../core/dtype.ts';
+import type { Program } from '../core/program.ts';
+import type { Place } from '../core/source.ts';
+import type { Op } from '../ops/op.ts';
+import type { Kernel } from './kernel.ts';
+
+/** For what kind of machine kernels are chosen: `software` is Vulkan on the processor, `host` is JavaScript. */
+export interface Target {
+  readonly device: 'webgpu' | 'cpu' | 'null';
+  readonly adapter: 'gpu' | 'software' | 'host';
+  /** Elements of two bytes can be computed with. */
+  readonly float16: boolean;
+}
+
+export interface Location {
+  readonly region: number;
+  /** In bytes from the region's base. */
+  readonly offset: number;
+  /** In a loop: bytes to add per iteration of the loop at depth `loop` (slices of sequences). */
+  readonly strides?: readonly { readonly loop: number; readonly bytes: number }[];
+}
+
+export type Step =
+  | { readonly kind: 'launch'; readonly kernel: Kernel; readonly at: readonly Location[] }
+  /** Runs `body` `length` times; `loop` names its counter in `Location.strides`. Reversed slices have negative strides. */
+  | { readonly kind: 'loop'; readonly loop: number; readonly length: number; readonly body: readonly Step[] }
+  /** Runs `condition`, reads the bool at `predicate`, runs `body`, until it is false. */
+  | { readonly kind: 'while'; readonly condition: readonly Step[]; readonly predicate: Location; readonly body: readonly Step[] }
+  | { readonly kind: 'choice'; readonly index: Location; readonly branches: readonly (readonly Step[])[] };
+
+export type OutputPlan =
+  /** Cut out of its region when the call ends. `alias`: it has the whole buffer of that donated input. */
+  | { readonly kind: 'stored'; readonly aval: KnownAval; readonly at: Location; readonly bytes: number; readonly alias?: number }
+  /** Input `input` unchanged: nothing is copied. */
+  | { readonly kind: 'forwarded'; readonly aval: KnownAval; readonly input: number };
+
+/** `ProgramProfile` of the event stream, with places as positions in `places`. */
+export interface Analysis {
+  readonly argumentBytes: number;
+  readonly outputBytes: number;
+  readonly aliasBytes: number;
+  readonly tempBytes: number;
+  readonly peakBytes: number;
+  readonly lowerBoundBytes: number;
+  readonly orderLowerBoundBytes: number | null;
+  readonly gap: { readonly packing: number; readonly outputs: number; readonly copies: number };
+  readonly copies: readonly { readonly bytes: number; readonly place: number; readonly reason: string }[];
+  readonly donated: readonly DonationOutcome[];
+  readonly whatIf: readonly { readonly donateArgnums: readonly number[]; readonly peakBytes: number }[];
+  readonly values: readonly StoredValue[];
+  readonly steps: number;
+  readonly argumentPaths: readonly string[];
+  /** What `place` numbers stand for; 0 is "no place known". */
+  readonly places: readonly (Place | undefined)[];
+}
+
+export interface DonationOutcome {
+  /** Position among the program's inputs. */
+  readonly input: number;
+  readonly path: string;
+  readonly bytes: number;
+  readonly outcome: 'aliased' | 'freedEarly' | 'unusable';
+  readonly reason: string | null;
+  /** The output that took the buffer over, by position. */
+  readonly output?: number;
+}
+
+export interface StoredValue {
+  readonly place: number;
+  readonly bytes: number;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly born: number;
+  readonly dies: number;
+  readonly what: 'argument' | 'temp' | 'output';
+  readonly role?: 'gradient' | 'again';
+  readonly reuses?: number;
+  readonly region?: number;
+  readonly offset?: number;
+}
+
+export interface Executable {
+  readonly name: string;
+  /** The program as it was given: inputs, captures, outputs in its order. */
+  readonly program: Program<Op>;
+  readonly target: Target;
+  readonly inputs: readonly KnownAval[];
+  /** How many of the inputs are arguments; the rest are captures. */
+  readonly arguments: number;
+  readonly donated: readonly boolean[];
+  readonly kernels: readonly Kernel[];
+  readonly steps: readonly Step[];
+  readonly arenaBytes: number;
+  /** Cuts at which the arena may be divided when no hole takes it whole, ascending offsets in bytes. */
+  readonly cuts: readonly number[];
+  readonly outputs: readonly OutputPlan[];
+  readonly analysis: Analysis;
+  /** The planned peak if exactly these arguments were donated; the same kernels, planned again, remembered. */
+  readonly peakWith: (donated: readonly boolean[]) => number;
+  readonly print: () => string;
+}
+
+export interface CompileOptions {
+  /** For each argument leaf. */
+  readonly donated: readonly boolean[];
+  readonly target: Target;
+  /** `min`: waits for the exact search. */
+  readonly memory?: 'fast' | 'min';
+  readonly memoryBudget?: number;
+  /** How people write each argument leaf: `params.w`. */
+  readonly paths?: readonly string[];
+  /** For each argument leaf the position of its argument, for `whatIf`; absent: each leaf is an argument of its own. */
+  readonly argnums?: readonly number[];
+  readonly now: () => number;
+}
