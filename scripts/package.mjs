@@ -18,7 +18,9 @@ const documents = ['README.md', 'CHANGELOG.md', 'LICENSE', 'THIRD_PARTY_NOTICES'
 const nativeParts = ['swiftshader'];
 
 /** Packages that the measured program finds beside the bundles; `keep` says which of their files. */
-const portablePackages = [{ name: 'tsx', keep: (file) => !file.endsWith('.md') && !file.endsWith('.d.ts') && !file.endsWith('.d.mts') && !file.endsWith('.d.cts') }];
+const portablePackages = [
+  { name: 'tsx', keep: (file) => !file.endsWith('.md') && !file.endsWith('.d.ts') && !file.endsWith('.d.mts') && !file.endsWith('.d.cts') },
+];
 const linuxPackages = [
   { name: 'esbuild', keep: (file) => /^(package\.json|LICENSE\.md|lib\/main\.js|lib)$/.test(file) },
   { name: '@esbuild/linux-x64', keep: () => true },
@@ -39,7 +41,15 @@ async function pack({ out, target, packages, native }) {
   const stage = await mkdtemp(path.join(os.tmpdir(), 'tidemark-vsix-'));
   try {
     await layOut(stage, { packages, native });
-    const args = ['package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links', '--skip-license', '--out', out];
+    const args = [
+      'package',
+      '--no-dependencies',
+      '--allow-missing-repository',
+      '--no-rewrite-relative-links',
+      '--skip-license',
+      '--out',
+      out,
+    ];
     if (target !== undefined) args.push('--target', target);
     await run(process.execPath, [path.join(root, 'node_modules/@vscode/vsce/vsce'), ...args], { cwd: stage, quiet: true });
     const { size } = await stat(out);
@@ -75,7 +85,9 @@ async function layOut(stage, { packages, native }) {
 
 /** The manifest without what only a clone needs. */
 async function manifest() {
-  const { devDependencies, dependencies, scripts, exports, bin, ...kept } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const { devDependencies, dependencies, scripts, exports, bin, ...kept } = JSON.parse(
+    await readFile(path.join(root, 'package.json'), 'utf8'),
+  );
   return kept;
 }
 

@@ -32,7 +32,10 @@ await main(async () => {
   await step('setup', () => setup());
   if (chosen.length === 0) {
     await step('types', () =>
-      run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'], { capture: true, timeoutMs: minutes(4) }),
+      run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'], {
+        capture: true,
+        timeoutMs: minutes(4),
+      }),
     );
   }
   for (const suite of await suites()) await runSuite(suite);

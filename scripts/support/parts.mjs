@@ -23,7 +23,11 @@ export const parts = [
   { name: 'page instrument', needs: 'runtime/instrument/browser.ts', inputs: ['runtime/instrument', 'runtime/core', 'runtime/events'] },
   { name: 'types', needs: 'runtime/index.ts', inputs: ['runtime', 'tsconfig.json'] },
   { name: 'library declarations', needs: 'node_modules/typescript/lib', inputs: ['node_modules/typescript/package.json'] },
-  { name: 'software Vulkan', needs: 'node_modules/@sparticuz/chromium/bin/swiftshader.tar.br', inputs: ['node_modules/@sparticuz/chromium/package.json'] },
+  {
+    name: 'software Vulkan',
+    needs: 'node_modules/@sparticuz/chromium/bin/swiftshader.tar.br',
+    inputs: ['node_modules/@sparticuz/chromium/package.json'],
+  },
 ];
 
 /** Changes whenever anything the part is made of changes; the scripts that make it count too. */
@@ -31,7 +35,11 @@ export async function fingerprint(part) {
   const hash = createHash('sha256');
   for (const input of [...part.inputs, 'package-lock.json', 'scripts/build.mjs']) {
     for (const file of await filesUnder(path.join(root, input))) {
-      hash.update(path.relative(root, file)).update('\0').update(await readFile(file)).update('\0');
+      hash
+        .update(path.relative(root, file))
+        .update('\0')
+        .update(await readFile(file))
+        .update('\0');
     }
   }
   return hash.digest('hex');

@@ -1,0 +1,172 @@
+/**
+ * What stands above a file and above its functions: the link that measures, the estimate, the measured peak, what donation saves.
+ *
+ *   ▶ Profile memory | est. 12·n² = 12.0 MiB | peak 11.8 MiB | donating params would save 4.0 MiB
+ *
+ * Positions come from the last good outline, so that a syntax error never makes lines jump. Depends on: view, words.
+ */
+import { commands, type Diagnostic, type FunctionFact, type FunctionReport } from '../protocol.ts';
+import type { OutlinedFunction } from '../program/outline.ts';
+import type { Placed } from './measurements.ts';
+import type { View } from './view.ts';
+import { list, writeBytes } from './words.ts';
+
+export interface Lens {
+  readonly line: number;
+  readonly title: string;
+  readonly tooltip?: string;
+  readonly command: string;
+  readonly arguments: readonly unknown[];
+}
+
+const stale = ' (before the last edit)';
+
+export function lenses(view: View): readonly Lens[] {
+  if (!view.settings.codeLens || !view.usesArrays) return [];
+  return [...fileLenses(view), ...places(view).flatMap((place) => functionLenses(view, place))];
+}
+
+function fileLenses({ uri, measurement, placed }: View): readonly Lens[] {
+  const measure: Lens = {
+    line: 1,
+    title: '▶ Profile memory',
+    tooltip: 'Run this file in a process of its own and measure the memory of its arrays',
+    command: commands.profileFile,
+    arguments: [uri],
+  };
+  if (measurement === undefined || placed === undefined) return [measure];
+  const { report } = measurement;
+  const where = placed.peak === undefined ? '' : ` at line ${placed.peak.line}`;
+  const device = report.device === null ? '' : ` · ${report.device.kind}${report.device.software ? ' in software' : ''}`;
+  return [
+    measure,
+    {
+      line: 1,
+      title: `peak ${writeBytes(report.peakBytes)}${where}${device}${placed.changed ? stale : ''}`,
+      tooltip: 'Go to the line where the peak was reached',
+      command: commands.showPeak,
+      arguments: [uri],
+    },
+  ];
+}
+
+/** A function with a lens: known from analysis, from measurement, or from both. */
+interface LensPlace {
+  readonly name: string;
+  readonly line: number;
+  readonly endLine: number;
+  readonly parameters: readonly string[];
+  readonly fact: FunctionFact | undefined;
+  readonly measured: Placed<FunctionReport> | undefined;
+}
+
+function places({ outline, functions, placed }: View): readonly LensPlace[] {
+  const byLine = new Map<number, LensPlace>();
+  const at = (line: number, name: string, more: Partial<LensPlace>): void => {
+    const before = byLine.get(line);
+    const own = outlined(outline, line, name);
+    const empty = { name, line, endLine: own?.endLine ?? line, parameters: own?.parameters ?? [], fact: undefined, measured: undefined };
+    byLine.set(line, { ...(before ?? empty), ...more });
+  };
+  for (const fact of functions) at(fact.line, fact.name, { fact, ...(fact.endLine === undefined ? {} : { endLine: fact.endLine }) });
+  for (const measured of placed?.functions ?? []) {
+    if (measured.value.name !== '' && !measured.value.name.startsWith('<')) at(measured.line, measured.value.name, { measured });
+  }
+  return [...byLine.values()].sort((a, b) => a.line - b.line);
+}
+
+const outlined = (outline: readonly OutlinedFunction[], line: number, name: string): OutlinedFunction | undefined =>
+  outline.find((one) => one.line === line) ?? outline.find((one) => one.name === name);
+
+function functionLenses(view: View, place: LensPlace): readonly Lens[] {
+  const { uri, notReached } = view;
+  const { name, line, measured } = place;
+  const found: Lens[] = [
+    {
+      line,
+      title: '▶ Profile memory',
+      tooltip: `Run the program and measure the memory while \`${name}\` runs`,
+      command: commands.profileFunction,
+      arguments: [uri, name, line],
+    },
+  ];
+  const estimate = estimateOf(place);
+  if (estimate !== undefined) {
+    found.push({
+      line,
+      title: estimate,
+      tooltip: 'What analysis expects without running anything',
+      command: commands.showPeak,
+      arguments: [uri, line],
+    });
+  }
+  if (measured !== undefined && measured.value.calls > 0) {
+    const { peakBytes, enteredBytes, calls } = measured.value;
+    found.push({
+      line,
+      title: `peak ${writeBytes(peakBytes)}${measured.stale ? stale : ''}`,
+      tooltip: `The most in use while \`${name}\` ran, of the whole program: ${writeBytes(peakBytes)}; ${writeBytes(enteredBytes)} were in use when it was entered. Called ${calls} times`,
+      command: commands.showPeak,
+      arguments: [uri, line],
+    });
+  } else if (notReached.has(name)) {
+    found.push({
+      line,
+      title: 'not reached: choose what runs',
+      tooltip: `\`${name}\` was never called in the last run`,
+      command: commands.chooseEntry,
+      arguments: [uri, name],
+    });
+  }
+  const saving = savingOf(view, place);
+  return saving === undefined ? found : [...found, saving];
+}
+
+function estimateOf({ fact, measured }: LensPlace): string | undefined {
+  if (fact === undefined) return undefined;
+  const { staticPeak, staticPeakBytes } = fact;
+  if (staticPeakBytes === null) return staticPeak === null ? undefined : `est. ${staticPeak} B`;
+  // Equal numbers need not be said twice.
+  if (measured !== undefined && !measured.stale && measured.value.peakBytes === staticPeakBytes) return undefined;
+  return `est. ${writeBytes(staticPeakBytes)}`;
+}
+
+/** The finding says it exactly; without one, the compiled program's own what-if does, for the measured version only. */
+function savingOf(view: View, place: LensPlace): Lens | undefined {
+  const finding = view.diagnostics
+    .filter((one) => one.savesBytes !== null && one.savesBytes > 0 && belongsTo(one, place))
+    .sort((a, b) => b.savesBytes! - a.savesBytes!)[0];
+  if (finding !== undefined) {
+    return {
+      line: place.line,
+      title: `${gain(finding)} would save ${writeBytes(finding.savesBytes!)}`,
+      tooltip: finding.message,
+      command: commands.showFix,
+      arguments: [view.uri, finding.line, finding.column],
+    };
+  }
+  const { measured, parameters } = place;
+  const jit = measured === undefined || measured.stale ? null : measured.value.jit;
+  if (jit === null) return undefined;
+  const best = [...jit.whatIf].sort((a, b) => a.peakBytes - b.peakBytes)[0];
+  const saved = best === undefined ? 0 : jit.peakBytes - best.peakBytes;
+  if (best === undefined || saved < view.settings.minBytes) return undefined;
+  const names = best.donateArgnums.map((index) => parameters[index] ?? `argument ${index}`);
+  return {
+    line: place.line,
+    title: `donating ${list(names)} would save ${writeBytes(saved)}`,
+    tooltip: `The compiled program was planned again with donateArgnums [${best.donateArgnums.join(', ')}]: ${writeBytes(jit.peakBytes)} become ${writeBytes(best.peakBytes)}`,
+    command: commands.showPeak,
+    arguments: [view.uri, place.line],
+  };
+}
+
+const belongsTo = (one: Diagnostic, { line, endLine, name }: LensPlace): boolean =>
+  (line <= one.line && one.line <= endLine) || one.message.includes(`\`${name}\``);
+
+/** `donating params` where the finding is about a donation, else its rule. */
+function gain({ rule, message }: Diagnostic): string {
+  if (rule !== 'missed-donation') return rule.replaceAll('-', ' ');
+  const argument = /`([^`]+)`/.exec(message)?.[1];
+  return argument === undefined ? 'a donation' : `donating ${argument}`;
+}
