@@ -1,0 +1,82 @@
+/**
+ * What no order can avoid, and where every order must pass.
+ *
+ * While a node runs, a value is certainly alive if it was made by something that must come before and is still needed
+ * by something that must come after. And a node that is before or after every other splits the search in two: which
+ * nodes have run when it runs is the same in every order. Depends on: walk.
+ */
+import type { Wiring } from './walk.ts';
+
+/** For each node the set of nodes that must come before it, as bits. */
+export interface Ancestry {
+  readonly words: number;
+  readonly before: Uint32Array;
+  readonly after: Uint32Array;
+}
+
+export function ancestry({ stops, before, after }: Wiring): Ancestry {
+  const words = (stops.length + 31) >> 5;
+  const earlier = new Uint32Array(stops.length * words);
+  const later = new Uint32Array(stops.length * words);
+  for (let node = 0; node < stops.length; node++) for (const maker of before[node]!) join(earlier, words, node, maker);
+  for (let node = stops.length - 1; node >= 0; node--) for (const reader of after[node]!) join(later, words, node, reader);
+  return { words, before: earlier, after: later };
+}
+
+function join(sets: Uint32Array, words: number, node: number, other: number): void {
+  for (let word = 0; word < words; word++) sets[node * words + word]! |= sets[other * words + word]!;
+  sets[node * words + (other >> 5)]! |= 1 << (other & 31);
+}
+
+const has = (sets: Uint32Array, words: number, node: number, other: number): boolean => ((sets[node * words + (other >> 5)]! >>> (other & 31)) & 1) === 1;
+
+/** The most bytes that some node needs in every order. */
+export function leastPeak(wiring: Wiring, sets: Ancestry): number {
+  const { stops, bytes, maker, readers, needs, atStart } = wiring;
+  const { words } = sets;
+  const least = Float64Array.from(stops, ({ made, scratch, overwrites }) => {
+    const mayTake = new Set(overwrites.map(({ result }) => result));
+    return made + scratch - [...mayTake].reduce((sum, value) => sum + bytes[value]!, 0);
+  });
+  for (let value = 0; value < bytes.length; value++) {
+    const size = bytes[value]!;
+    if (size === 0 || needs[value] === 0) continue;
+    const from = maker[value];
+    const stays = needs[value]! > readers[value]!.length;
+    for (let node = 0; node < stops.length; node++) {
+      if (from !== undefined && !has(sets.before, words, node, from)) continue;
+      const held = stays || readers[value]!.some((reader) => reader === node || has(sets.after, words, node, reader));
+      if (held) least[node]! += size;
+    }
+  }
+  return least.reduce((most, need) => Math.max(most, need), atStart);
+}
+
+/** Nodes in their only order, at each of which every other node is either before or after. */
+export function passes({ stops }: Wiring, { words, before, after }: Ancestry): number[] {
+  const count = (sets: Uint32Array, node: number): number => {
+    let bits = 0;
+    for (let word = node * words; word < (node + 1) * words; word++) for (let rest = sets[word]!; rest !== 0; rest &= rest - 1) bits++;
+    return bits;
+  };
+  return stops
+    .map((_, node) => ({ node, earlier: count(before, node), later: count(after, node) }))
+    .filter(({ earlier, later }) => earlier + later + 1 === stops.length)
+    .sort((a, b) => a.earlier - b.earlier)
+    .map(({ node }) => node);
+}
+
+/** The nodes between passes, each piece ending with its pass. */
+export function pieces(wiring: Wiring, sets: Ancestry): number[][] {
+  const order = passes(wiring, sets);
+  const rest = wiring.stops.map((_, node) => node);
+  const rank = new Int32Array(rest.length).fill(order.length);
+  order.forEach((pass, i) => {
+    rest.forEach((node) => {
+      if (rank[node] === order.length && (node === pass || has(sets.before, sets.words, pass, node))) rank[node] = i;
+    });
+  });
+  const parts: number[][] = Array.from({ length: order.length + 1 }, () => []);
+  rest.forEach((node) => parts[rank[node]!]!.push(node));
+  return parts.filter((part) => part.length > 0);
+}
