@@ -256,6 +256,7 @@ export const methods = {
   status: 'tidemark/status',
   output: 'tidemark/output',
   clear: 'tidemark/clearMeasurements',
+  trust: 'tidemark/trusted',
   support: 'tidemark/support',
 } as const;
 

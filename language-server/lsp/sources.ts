@@ -1,0 +1,46 @@
+/**
+ * What the editor's features ask of analysis and of measurement: the seams at which `main.ts` puts the real ones.
+ *
+ * Tests put their own here, and a server without one of them still does what the other allows. Depends on: protocol.
+ */
+import type { Diagnostic, FunctionFact, Life, OutputParams, Position, ProfileOutcome, ServerSettings } from '../protocol.ts';
+
+export interface CancelToken {
+  readonly isCancelled: boolean;
+  onCancel(listener: () => void): void;
+}
+
+/** Analysis of one workspace folder. Answers are about the texts last handed over; nothing is read but through `host`. */
+export interface Analysis {
+  /** Text of an open file, or undefined once it is closed and the disk counts again. */
+  setText(file: string, text: string | undefined): void;
+  /** Files were made, changed or removed outside the editor. */
+  filesChanged(files: readonly string[]): void;
+  setSettings(settings: ServerSettings): void;
+  diagnostics(token: CancelToken, file: string): Promise<readonly Diagnostic[]>;
+  functions(token: CancelToken, file: string): Promise<readonly FunctionFact[]>;
+  /** Markdown about the array or rule at a place. */
+  hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
+  life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+}
+
+export interface RunOptions {
+  /** Absolute path of what is started. */
+  readonly entry: string;
+  readonly cwd: string;
+  readonly args: readonly string[];
+  readonly settings: ServerSettings;
+  /** Where the `.tidemark` file of the run goes; undefined keeps none. */
+  readonly profileFile: string | undefined;
+  readonly output: (line: OutputParams) => void;
+}
+
+/** Runs a program and measures it. Never rejects for what the program does: the outcome says it. */
+export type Measure = (options: RunOptions, token: CancelToken) => Promise<Omit<ProfileOutcome, 'notReached'>>;
+
+export interface Sources {
+  /** Loaded on first use, after the handshake: TypeScript alone takes more than half a second. */
+  readonly analysis: (folder: string) => Promise<Analysis>;
+  readonly measure: () => Promise<Measure>;
+  readonly now: () => number;
+}
