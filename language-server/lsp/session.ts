@@ -285,6 +285,7 @@ export class Session {
     const folder = this.folderOf(file);
     let analysis = this.#analyses.get(folder);
     if (analysis === undefined) {
+      if (this.#sources.analysis === undefined) return undefined;
       analysis = this.#sources.analysis(folder).then((one) => {
         one.setSettings(this.settingsFor(folder));
         return one;

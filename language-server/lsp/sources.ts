@@ -40,7 +40,7 @@ export type Measure = (options: RunOptions, token: CancelToken) => Promise<Omit<
 
 export interface Sources {
   /** Loaded on first use, after the handshake: TypeScript alone takes more than half a second. */
-  readonly analysis: (folder: string) => Promise<Analysis>;
+  readonly analysis?: (folder: string) => Promise<Analysis>;
   readonly measure: () => Promise<Measure>;
   readonly now: () => number;
 }
