@@ -1,0 +1,216 @@
+/**
+ * What `node --import tidemark/register app.ts` loads: gives the program a GPU when it has none, and records what it does to memory.
+ *
+ * With `TIDEMARK_EVENTS` naming a folder, every thread writes its events to a file of its own there, so that a kill
+ * loses next to nothing; source maps of files that a loader translated lie beside them. Without it only the GPU is
+ * given. The module is also its own loader hook (loaded with `?hooks`). Nothing of the program's folders is written to.
+ * Depends on: events, the other modules here, node.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
+import module, { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { threadId } from 'node:worker_threads';
+import { sinkKey } from '../events/event.ts';
+import type { Event, Sink } from '../events/event.ts';
+import { findGPU, install, softwareDriver, softwareEnvironment } from './gpu.ts';
+import type { Machine } from './gpu.ts';
+import { hookedSource, watchJaxJs } from './jax-js.ts';
+import { createRecorder } from './recorder.ts';
+import type { Recorder } from './recorder.ts';
+import { packageOf } from './stack.ts';
+import type { Owner } from './stack.ts';
+import { watchTfjs } from './tfjs.ts';
+import { watchWebGPU } from './webgpu.ts';
+import { createWriter } from './writer.ts';
+
+const here = fileURLToPath(import.meta.url.replace(/\?.*$/, ''));
+/** The package's own folder: two above, whether this runs from `runtime/instrument` or from `dist/runtime`. */
+const packageRoot = dirname(dirname(dirname(here)));
+const ours = [join(packageRoot, 'runtime'), join(packageRoot, 'dist')].map((folder) => folder + '/');
+const isHook = new URL(import.meta.url).searchParams.has('hooks');
+
+async function start(): Promise<void> {
+  const folder = process.env['TIDEMARK_EVENTS'];
+  const recorder = folder === undefined ? undefined : record(folder);
+  await giveGPU(recorder);
+}
+
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
+
+function record(folder: string): Recorder {
+  mkdirSync(join(folder, 'maps'), { recursive: true });
+  const file = openSync(join(folder, `${process.pid}-${threadId}.ndjson`), 'a');
+  const began = Number(process.env['TIDEMARK_START'] ?? performance.timeOrigin);
+  const shift = performance.timeOrigin - began;
+  const now = (): number => Math.round((performance.now() + shift) * 1000) / 1000;
+  const writer = createWriter((text) => writeSync(file, text), now);
+  const recorder = createRecorder({
+    emit: (event) => writer.write(event),
+    now,
+    owner: (path) => ownerOf(path, (user) => keepSourceMap(folder, user)),
+  });
+
+  const entry = process.argv[1];
+  recorder.emit({ kind: 'start', at: now(), version: 1, pid: process.pid, cwd: process.cwd(), ...(entry === undefined ? {} : { entry }) });
+  const sink: Sink = (event) => recorder.emit(shifted(event, shift));
+  Object.defineProperty(globalThis, sinkKey, { value: sink, configurable: true, writable: true });
+
+  watchTfjs(recorder, globalThis);
+  const flushSlots = watchJaxJs(recorder, globalThis);
+  hookLoaders();
+
+  const tick = setInterval(() => {
+    flushSlots();
+    writer.flush();
+  }, 50);
+  tick.unref();
+  atExit(recorder, () => {
+    flushSlots();
+    writer.flush();
+  });
+  return recorder;
+}
+
+/** Events of the runtime count from the thread's start, ours from the start of the run. */
+const shifted = (event: Event, shift: number): Event =>
+  event.kind === 'place' || shift === 0 ? event : { ...event, at: event.at + shift };
+
+function ownerOf(file: string, seeUser: (file: string) => void): Owner {
+  if (file.startsWith('node:') || file.startsWith('internal/') || file.startsWith('evalmachine.')) return { kind: 'hidden' };
+  const path = pathOf(file);
+  const name = ours.some((folder) => path.startsWith(folder)) ? 'tidemark' : packageOf(path);
+  if (name !== undefined) return { kind: 'library', name };
+  seeUser(file);
+  return { kind: 'user' };
+}
+
+const pathOf = (file: string): string => {
+  const bare = file.replace(/\?.*$/, '');
+  try {
+    return bare.startsWith('file:') ? fileURLToPath(bare) : bare;
+  } catch {
+    return bare;
+  }
+};
+
+/** What a loader made of a file is nowhere on disk, so its source map is kept beside the events. */
+function keepSourceMap(folder: string, file: string): void {
+  const map = module.findSourceMap(file) ?? module.findSourceMap(pathOf(file));
+  if (map === undefined) return;
+  const name = createHash('sha1').update(file).digest('hex');
+  writeFileSync(join(folder, 'maps', `${name}.json`), JSON.stringify({ file, map: map.payload }));
+}
+
+function atExit(recorder: Recorder, flush: () => void): void {
+  let over = false;
+  const finish = (): void => {
+    if (over) return;
+    over = true;
+    flush();
+    recorder.exit(collector());
+    flush();
+  };
+  process.on('beforeExit', finish);
+  process.on('exit', (code) => {
+    finish();
+    recorder.emit({ kind: 'end', at: recorder.now(), exitCode: code });
+    flush();
+  });
+}
+
+/** A forced collection, without asking the person for a flag. */
+function collector(): (() => void) | undefined {
+  try {
+    setFlagsFromString('--expose-gc');
+    const collect: unknown = runInNewContext('gc');
+    return typeof collect === 'function' ? () => void collect() : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/* ---- Loader hooks ------------------------------------------------------------------------------------------------ */
+
+type NextLoad = (url: string, context: unknown) => Promise<Loaded>;
+interface Loaded {
+  readonly format?: string;
+  readonly source?: string | ArrayBuffer | Uint8Array | null;
+  readonly shortCircuit?: boolean;
+}
+
+/** Node's own hook: adds our lines to modules of a library while they are loaded. */
+export async function load(url: string, context: unknown, nextLoad: NextLoad): Promise<Loaded> {
+  const loaded = await nextLoad(url, context);
+  return isWatched(url) && loaded.format === 'module' ? withSource(loaded, hookedSource) : loaded;
+}
+
+const isWatched = (url: string): boolean => url.includes('/node_modules/@jax-js/jax/');
+
+function withSource(loaded: Loaded, change: (source: string) => string | undefined): Loaded {
+  if (loaded.source === null || loaded.source === undefined) return loaded;
+  const source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString('utf8');
+  return { ...loaded, source: change(source) ?? source };
+}
+
+interface CompilingModule {
+  _compile(this: object, content: string, filename: string, ...rest: unknown[]): unknown;
+}
+
+function hookLoaders(): void {
+  const url = new URL(import.meta.url);
+  url.searchParams.set('hooks', '');
+  module.register(url.href);
+  const prototype = (module as unknown as { prototype: CompilingModule }).prototype;
+  const { _compile: compile } = prototype;
+  prototype._compile = function tidemarkCompile(content, filename, ...rest) {
+    const changed = isWatched(filename.replaceAll('\\', '/')) ? hookedSource(content) : undefined;
+    return compile.call(this, changed ?? content, filename, ...rest);
+  };
+}
+
+/* ---- The GPU ----------------------------------------------------------------------------------------------------- */
+
+const arrayLibraries = (name: string): boolean => name === 'tidemark' || name === '@jax-js/jax' || name.startsWith('@tensorflow/');
+
+async function giveGPU(recorder: Recorder | undefined): Promise<void> {
+  const machine = thisMachine();
+  const shipped = join(packageRoot, 'dist');
+  const driver = softwareDriver(machine, shipped);
+  if (driver !== undefined) Object.assign(process.env, softwareEnvironment(machine, driver));
+  const entry = process.argv[1];
+  const found = await findGPU(machine, [...(entry === undefined ? [] : [dirname(entry)]), process.cwd(), packageRoot], shipped);
+  if (!('create' in found)) return;
+  install(globalThis, found, found.create([]));
+  if (recorder !== undefined) watchWebGPU(recorder, found.globals, { arrayLibraries, passThrough: (name) => name === 'webgpu' });
+}
+
+function thisMachine(): Machine {
+  return {
+    platform: process.platform,
+    arch: process.arch,
+    env: process.env,
+    exists: existsSync,
+    list(path) {
+      try {
+        return readdirSync(path);
+      } catch {
+        return [];
+      }
+    },
+    resolve(name, from) {
+      try {
+        return createRequire(join(from, 'x.js')).resolve(name);
+      } catch {
+        return undefined;
+      }
+    },
+    load: async (path) => (path.endsWith('.node') ? createRequire(path)(path) : await import(pathToFileURL(path).href)),
+  };
+}
+
+if (!isHook) await start();

@@ -1,0 +1,45 @@
+/**
+ * Writes events so that a kill loses next to nothing and a burst costs next to nothing.
+ *
+ * A line goes out at once while the program stays under a steady rate, which costs one system call. Above it lines are
+ * gathered into blocks. So whoever is killed, or loops for ever, has its last events on disk unless it made thousands a
+ * second. Depends on: events.
+ */
+import type { Event } from '../events/event.ts';
+import { writeEvent } from '../events/ndjson.ts';
+
+export interface Writer {
+  write(event: Event): void;
+  flush(): void;
+}
+
+/** Lines that may go out at once in a row, and how many more for each millisecond: a write takes about 3 µs. */
+const burst = 2000;
+const linesPerMs = 5;
+const blockLength = 1 << 16;
+
+export function createWriter(append: (text: string) => void, now: () => number): Writer {
+  let credit = burst;
+  let last = now();
+  let gathered = '';
+
+  function flush(): void {
+    if (gathered === '') return;
+    const text = gathered;
+    gathered = '';
+    append(text);
+  }
+
+  return {
+    write(event) {
+      const time = now();
+      credit = Math.min(burst, credit + (time - last) * linesPerMs);
+      last = time;
+      gathered += writeEvent(event);
+      if (credit < 1 && gathered.length < blockLength) return;
+      if (credit >= 1) credit -= 1;
+      flush();
+    },
+    flush,
+  };
+}
