@@ -1,0 +1,50 @@
+/**
+ * Raw WebGPU: buffers, textures and query sets go by `destroy`; encoders and bind groups remember what they were given.
+ *
+ * Commands are recorded, so a buffer is used when the recording is submitted: `records` ties it to the encoder, and
+ * `submit` reads what is tied. Destroying after submit is legal, before it is not. Depends on: model.
+ */
+import type { Call, LibraryModel } from './model.ts';
+
+const creates: Call = { arguments: { receiver: 'inspects', rest: 'inspects' }, result: 'creates' };
+const records: Call = { arguments: { receiver: 'inspects', rest: 'records' }, result: 'host' };
+const holder: Call = { arguments: { receiver: 'inspects', rest: 'records' }, result: { aliases: -1 } };
+const destroy: Call = { arguments: { receiver: 'disposes' }, result: 'host' };
+const host: Call = { arguments: { receiver: 'inspects', rest: 'inspects' }, result: 'host' };
+
+export const webgpu: LibraryModel = {
+  id: 'webgpu',
+  modules: ['@webgpu/types', 'lib', 'webgpu'],
+  arrays: ['GPUBuffer', 'GPUTexture', 'GPUQuerySet'],
+  owners: [],
+  recorders: ['GPUCommandEncoder', 'GPUComputePassEncoder', 'GPURenderPassEncoder', 'GPURenderBundleEncoder', 'GPUCommandBuffer', 'GPUBindGroup', 'GPUTextureView', 'GPURenderBundle'],
+  convention: 'borrows',
+  free: ['destroy'],
+  freeTwice: true,
+  metadata: ['size', 'usage', 'label', 'mapState', 'width', 'height', 'depthOrArrayLayers', 'mipLevelCount', 'sampleCount', 'dimension', 'format', 'type', 'count'],
+  noun: 'buffer',
+  calls: {
+    'GPUDevice.createBuffer': creates, 'GPUDevice.createTexture': creates, 'GPUDevice.createQuerySet': creates,
+    'GPUDevice.createBindGroup': { arguments: { receiver: 'inspects', rest: 'records' }, result: 'host', note: 'recorder' },
+    'GPUDevice.createCommandEncoder': { arguments: { rest: 'inspects' }, result: 'host', note: 'recorder' },
+    'GPUDevice.createRenderBundleEncoder': { arguments: { rest: 'inspects' }, result: 'host', note: 'recorder' },
+    'GPUDevice.destroy': host,
+    'GPUDevice.*': host,
+    'GPUQueue.submit': { arguments: { receiver: 'inspects', 0: 'reads' }, result: 'host' },
+    'GPUQueue.writeBuffer': { arguments: { receiver: 'inspects', 0: 'reads', rest: 'inspects' }, result: 'host' },
+    'GPUQueue.writeTexture': { arguments: { receiver: 'inspects', 0: 'reads', rest: 'inspects' }, result: 'host' },
+    'GPUQueue.copyExternalImageToTexture': { arguments: { receiver: 'inspects', rest: 'reads' }, result: 'host' },
+    'GPUQueue.*': { arguments: { receiver: 'inspects', rest: 'inspects' }, result: { settles: 'host' } },
+    'GPUCommandEncoder.beginComputePass': holder, 'GPUCommandEncoder.beginRenderPass': holder, 'GPUCommandEncoder.finish': holder,
+    'GPUCommandEncoder.*': records,
+    'GPURenderBundleEncoder.finish': holder,
+    'GPUComputePassEncoder.*': records, 'GPURenderPassEncoder.*': records, 'GPURenderBundleEncoder.*': records,
+    'GPUBindingCommandsMixin.*': records, 'GPURenderCommandsMixin.*': records, 'GPUDebugCommandsMixin.*': records,
+    'GPUBuffer.destroy': destroy, 'GPUTexture.destroy': destroy, 'GPUQuerySet.destroy': destroy,
+    'GPUBuffer.mapAsync': { arguments: { receiver: 'reads' }, result: { settles: 'host' }, readsUntilSettled: true },
+    'GPUBuffer.unmap': { arguments: { receiver: 'inspects' }, result: 'host' },
+    'GPUBuffer.getMappedRange': { arguments: { receiver: 'reads' }, result: 'host' },
+    'GPUTexture.createView': { arguments: { receiver: 'records' }, result: 'host', note: 'recorder' },
+    'GPU.*': host, 'GPUAdapter.*': host, 'GPUPipelineBase.*': host, 'GPUComputePipeline.*': host, 'GPURenderPipeline.*': host,
+  },
+};

@@ -1,0 +1,300 @@
+/**
+ * A typed source file -> functions, classes and comments that speak to the analysis. Syntax ends here.
+ *
+ * Every function of the file is lowered on its own, nested ones with the names they capture. Never throws on user code:
+ * what isn't understood becomes `opaque`. Depends on: function, statements, expressions, types, resolve, program.
+ */
+import ts from 'typescript';
+import type { LibraryModel } from '../libraries/model.ts';
+import type { TypeFacts } from '../program/program.ts';
+import { directivesOf, budgetAbove } from './directives.ts';
+import { bare, closure, expression, literal, propertyName } from './expressions.ts';
+import { Lowering, type FileContext } from './function.ts';
+import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, TypeFact, Unit } from './ir.ts';
+import { bind, withDefault } from './patterns.ts';
+import { createResolver } from './resolve.ts';
+import { statements } from './statements.ts';
+import { createTypes, nothing } from './types.ts';
+
+/** Ids by declaration, for all files of a program: the same for a file wherever it is lowered from. */
+export interface Naming {
+  idOf(node: ts.Node): FunctionId | undefined;
+  classId(node: ts.ClassLikeDeclaration): ClassId | undefined;
+}
+
+const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
+  ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isArrowFunction(node) || ts.isMethodDeclaration(node) || ts.isGetAccessor(node) || ts.isSetAccessor(node) || ts.isConstructorDeclaration(node);
+
+/** Gives every function and class of own files a stable id: its path of names in the file. */
+export function createNaming(facts: TypeFacts): Naming {
+  const files = new Map<ts.SourceFile, { functions: Map<ts.Node, FunctionId>; classes: Map<ts.Node, ClassId> }>();
+  const of = (source: ts.SourceFile): { functions: Map<ts.Node, FunctionId>; classes: Map<ts.Node, ClassId> } => {
+    const known = files.get(source);
+    if (known !== undefined) return known;
+    const functions = new Map<ts.Node, FunctionId>();
+    const classes = new Map<ts.Node, ClassId>();
+    const used = new Map<string, number>();
+    const take = (id: string): string => {
+      const count = used.get(id) ?? 0;
+      used.set(id, count + 1);
+      return count === 0 ? id : `${id}@${count}`;
+    };
+    const visit = (node: ts.Node, path: string): void => {
+      let inner = path;
+      if (isFunction(node)) {
+        const name = nameOf(node) ?? '';
+        const prefix = ts.isGetAccessor(node) ? 'get ' : ts.isSetAccessor(node) ? 'set ' : '';
+        inner = take(`${path}${path === '' ? '' : '/'}${prefix}${name}`);
+        functions.set(node, `${source.fileName}#${inner}`);
+      } else if (ts.isClassLike(node)) {
+        inner = take(`${path}${path === '' ? '' : '/'}${node.name?.text ?? nameOf(node) ?? 'class'}`);
+        classes.set(node, `${source.fileName}#${inner}`);
+      }
+      ts.forEachChild(node, (child) => visit(child, inner));
+    };
+    ts.forEachChild(source, (child) => visit(child, ''));
+    const made = { functions, classes };
+    files.set(source, made);
+    return made;
+  };
+  return {
+    idOf(node) {
+      const source = node.getSourceFile();
+      if (!facts.isOwn(source)) return undefined;
+      const inner = ts.isExpression(node) ? bare(node) : node;
+      return of(source).functions.get(inner);
+    },
+    classId(node) {
+      const source = node.getSourceFile();
+      return facts.isOwn(source) ? of(source).classes.get(node) : undefined;
+    },
+  };
+}
+
+/** The name a function is bound to: its own, its variable's, property's or method's. */
+export function nameOf(node: ts.Node): string | undefined {
+  if ((ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isClassLike(node)) && node.name !== undefined) return node.name.text;
+  if (ts.isMethodDeclaration(node) || ts.isGetAccessor(node) || ts.isSetAccessor(node)) return memberName(node.name);
+  if (ts.isConstructorDeclaration(node)) return 'constructor';
+  let parent: ts.Node = node.parent;
+  while (ts.isParenthesizedExpression(parent) || ts.isAsExpression(parent) || (ts.isCallExpression(parent) && parent.arguments[0] !== undefined && within(parent.arguments[0], node))) parent = parent.parent;
+  if (ts.isVariableDeclaration(parent) && ts.isIdentifier(parent.name)) return parent.name.text;
+  if (ts.isPropertyAssignment(parent) || ts.isPropertyDeclaration(parent)) return memberName(parent.name);
+  if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken) return parent.left.getText().replace(/^this\./, '');
+  return undefined;
+}
+
+const within = (outer: ts.Node, inner: ts.Node): boolean => inner.pos >= outer.pos && inner.end <= outer.end;
+
+function memberName(name: ts.PropertyName): string {
+  if (ts.isComputedPropertyName(name)) {
+    const inner = name.expression;
+    return ts.isPropertyAccessExpression(inner) && ts.isIdentifier(inner.expression) && inner.expression.text === 'Symbol' ? `@@${inner.name.text}` : inner.getText();
+  }
+  return name.text;
+}
+
+export interface LoweringInput {
+  readonly facts: TypeFacts;
+  readonly models: readonly LibraryModel[];
+  readonly naming: Naming;
+}
+
+export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
+  const { facts, models, naming } = input;
+  const checker = facts.checker;
+  const types = createTypes(checker, models, (declaration) => naming.classId(declaration));
+  const resolver = createResolver(checker, types, (node) => naming.idOf(node), (node) => naming.classId(node), () => false);
+  const functions = new Map<FunctionId, LoweredFunction>();
+  const classes = new Map<ClassId, LoweredClass>();
+  const moduleId = `${source.fileName}#`;
+  const moduleSymbol = checker.getSymbolAtLocation(source);
+  const exportedNodes = new Set<ts.Node>();
+  if (moduleSymbol !== undefined) {
+    for (const symbol of checker.getExportsOfModule(moduleSymbol)) {
+      const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+      for (const declaration of target.declarations ?? []) {
+        exportedNodes.add(declaration);
+        if (ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined) exportedNodes.add(bare(declaration.initializer));
+        if (ts.isExportAssignment(declaration)) exportedNodes.add(bare(declaration.expression));
+      }
+    }
+  }
+  const libraries = new Set<string>();
+  for (const statement of source.statements) {
+    if ((ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement)) && statement.moduleSpecifier !== undefined && ts.isStringLiteral(statement.moduleSpecifier)) {
+      const model = types.modelOfPackage(statement.moduleSpecifier.text);
+      if (model !== undefined) libraries.add(model.id);
+    }
+  }
+  const span = (node: ts.Node): Span => ({ file: source.fileName, start: node.getStart(source), end: node.getEnd() });
+  const file: FileContext = {
+    source, checker, types, resolver,
+    idOf: (node) => naming.idOf(node) ?? `${moduleId}?${node.pos}`,
+    classId: (node) => naming.classId(node) ?? `${moduleId}?${node.pos}`,
+    moduleVariable(symbol) {
+      const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+      const declaration = target.declarations?.[0];
+      if (declaration === undefined || !facts.isOwn(declaration.getSourceFile())) return undefined;
+      if (!ts.isVariableDeclaration(declaration) && !ts.isFunctionDeclaration(declaration) && !ts.isClassDeclaration(declaration) && !ts.isBindingElement(declaration) && !ts.isExportAssignment(declaration)) return undefined;
+      const holder = ts.findAncestor(declaration.parent, (node): node is ts.FunctionLikeDeclaration | ts.SourceFile => isFunction(node) || ts.isSourceFile(node));
+      if (holder === undefined || !ts.isSourceFile(holder)) return undefined;
+      return { function: `${holder.fileName}#`, name: ts.isExportAssignment(declaration) ? 'default' : target.name };
+    },
+    nested(node, parent, name) {
+      const id = file.idOf(node);
+      if (!functions.has(id)) lowerFunction(node, parent, name, undefined);
+      return id;
+    },
+    nestedClass(node, parent, name) {
+      const id = file.classId(node);
+      if (!classes.has(id)) lowerClass(node, parent, name);
+      return id;
+    },
+  };
+
+  function lowerFunction(node: ts.FunctionLikeDeclaration, parent: Lowering | undefined, name: string | undefined, classId: ClassId | undefined): FunctionId {
+    const id = file.idOf(node);
+    const fn = new Lowering(file, id, parent, ts.isArrowFunction(node));
+    if (!ts.isArrowFunction(node)) fn.self = fn.graph.local({ name: 'this', kind: 'this', captured: false, type: thisType(node) });
+    const parameters: Parameter[] = node.parameters.filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this')).map((p) => ({
+      local: ts.isIdentifier(p.name) ? fn.declare(p.name, 'parameter') : fn.graph.local({ kind: 'parameter', type: fn.type(p.name), captured: false, span: span(p) }),
+      span: span(p),
+      optional: p.questionToken !== undefined || p.initializer !== undefined,
+      rest: p.dotDotDotToken !== undefined,
+      ...(ts.isIdentifier(p.name) ? { name: p.name.text } : {}),
+    }));
+    node.parameters.filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this')).forEach((p, i) => {
+      const local = parameters[i]!.local;
+      if (p.initializer !== undefined) withDefault(fn, p.initializer, local);
+      if (!ts.isIdentifier(p.name)) bind(fn, p.name, local, 'variable', p);
+    });
+    const body = node.body;
+    if (body !== undefined) {
+      if (ts.isBlock(body)) statements(fn, body.statements, body);
+      else {
+        const value = expression(fn, body);
+        fn.graph.end({ kind: 'return', value, span: fn.span(body) });
+      }
+    }
+    const className = classId === undefined ? undefined : classes.get(classId)?.name;
+    const own = name ?? nameOf(node);
+    const isPrivate = ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.PrivateKeyword);
+    const isExported = exportedNodes.has(node) || (classId !== undefined && !isPrivate && !(node.name !== undefined && ts.isPrivateIdentifier(node.name)) && ts.isClassLike(node.parent) && exportedNodes.has(node.parent));
+    const budget = budgetAbove(source, node);
+    const bodyStart = body === undefined ? node.end : body.getStart(source);
+    functions.set(id, {
+      id, file: source.fileName,
+      name: own === undefined ? '' : className !== undefined ? `${className}.${own}` : own,
+      kind: kindOf(node), span: span(node), signature: { file: source.fileName, start: node.getStart(source), end: bodyStart },
+      async: ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.AsyncKeyword) ?? false),
+      generator: (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node)) && node.asteriskToken !== undefined,
+      exported: isExported, parameters, locals: fn.graph.locals, blocks: fn.graph.finish({ file: source.fileName, start: Math.max(bodyStart, node.end - 1), end: node.end }),
+      ...(parent === undefined ? {} : { parent: parent.id }),
+      ...(classId === undefined ? {} : { class: classId }),
+      ...(ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.StaticKeyword) ? { static: true } : {}),
+      ...(fn.self === undefined ? {} : { self: fn.self }),
+      ...(budget === undefined ? {} : { budgetBytes: budget }),
+    });
+    return id;
+  }
+
+  function thisType(node: ts.FunctionLikeDeclaration): TypeFact {
+    const holder = node.parent;
+    return ts.isClassLike(holder) ? types.of(checker.getTypeAtLocation(holder)) : nothing;
+  }
+
+  function lowerClass(node: ts.ClassLikeDeclaration, parent: Lowering, name: string | undefined): void {
+    const id = file.classId(node);
+    const methods: Record<string, FunctionId> = {};
+    const getters: Record<string, FunctionId> = {};
+    const setters: Record<string, FunctionId> = {};
+    const staticMethods: Record<string, FunctionId> = {};
+    const fields: FieldFact[] = [];
+    const extended = node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
+    const baseDeclaration = extended === undefined ? undefined : checker.getTypeAtLocation(extended).symbol?.declarations?.find(ts.isClassLike);
+    const base = baseDeclaration === undefined ? undefined : naming.classId(baseDeclaration);
+    const headEnd = node.members.pos;
+    const common = {
+      id, file: source.fileName, name: name ?? nameOf(node) ?? 'class', span: span(node), head: { file: source.fileName, start: node.getStart(source), end: Math.max(node.getStart(source), headEnd) },
+      exported: exportedNodes.has(node), foreignBase: extended !== undefined && base === undefined,
+      ...(base === undefined ? {} : { base }),
+    };
+    classes.set(id, { ...common, methods, getters, setters, staticMethods, fields });
+    const constructorNode = node.members.find((m): m is ts.ConstructorDeclaration => ts.isConstructorDeclaration(m) && m.body !== undefined);
+    for (const member of node.members) {
+      if (ts.isPropertyDeclaration(member) && !hasModifier(member, ts.SyntaxKind.StaticKeyword)) fields.push(fieldFact(member, member.name));
+      if (ts.isConstructorDeclaration(member)) for (const p of member.parameters) if (ts.isParameterPropertyDeclaration(p, member)) fields.push(fieldFact(p, p.name as ts.Identifier));
+    }
+    for (const member of node.members) {
+      if ((ts.isMethodDeclaration(member) || ts.isGetAccessor(member) || ts.isSetAccessor(member)) && member.body !== undefined) {
+        const key = memberName(member.name);
+        const fnId = lowerFunction(member, parent, key, id);
+        const table = hasModifier(member, ts.SyntaxKind.StaticKeyword) ? staticMethods : ts.isMethodDeclaration(member) ? methods : ts.isGetAccessor(member) ? getters : setters;
+        table[key] = fnId;
+      }
+    }
+    const initialiser = lowerFields(node, parent, id);
+    const constructor_ = constructorNode === undefined ? undefined : lowerFunction(constructorNode, parent, 'constructor', id);
+    for (const member of node.members) if (ts.isPropertyDeclaration(member) && hasModifier(member, ts.SyntaxKind.StaticKeyword) && member.initializer !== undefined) {
+      // Static fields live on the class value, which the module makes once.
+      const value = expression(parent, member.initializer);
+      void value;
+    }
+    classes.set(id, { ...common, methods, getters, setters, staticMethods, fields, initialiser, ...(constructor_ === undefined ? {} : { constructor_ }) });
+  }
+
+  const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean => ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === kind) ?? false);
+
+  function fieldFact(node: ts.PropertyDeclaration | ts.ParameterDeclaration, name: ts.PropertyName): FieldFact {
+    return { name: memberName(name), span: span(node), type: types.of(checker.getTypeAtLocation(node)), private: hasModifier(node, ts.SyntaxKind.PrivateKeyword) || ts.isPrivateIdentifier(name), readonly: hasModifier(node, ts.SyntaxKind.ReadonlyKeyword) };
+  }
+
+  /** `this.x = init` for every field; parameter properties are set by the constructor's caller through equal names. */
+  function lowerFields(node: ts.ClassLikeDeclaration, parent: Lowering, classId: ClassId): FunctionId {
+    const id = `${classId}.fields`;
+    const fn = new Lowering(file, id, parent, false);
+    const self: Local = fn.graph.local({ name: 'this', kind: 'this', captured: false, type: types.of(checker.getTypeAtLocation(node)) });
+    fn.self = self;
+    const constructorNode = node.members.find((m): m is ts.ConstructorDeclaration => ts.isConstructorDeclaration(m) && m.body !== undefined);
+    const parameters: Parameter[] = (constructorNode?.parameters ?? []).map((p) => ({
+      local: ts.isIdentifier(p.name) ? fn.declare(p.name, 'parameter') : fn.graph.local({ kind: 'parameter', type: fn.type(p.name), captured: false }),
+      span: span(p), optional: p.questionToken !== undefined || p.initializer !== undefined, rest: p.dotDotDotToken !== undefined,
+      ...(ts.isIdentifier(p.name) ? { name: p.name.text } : {}),
+    }));
+    (constructorNode?.parameters ?? []).forEach((p, i) => {
+      if (!ts.isParameterPropertyDeclaration(p, constructorNode!) || !ts.isIdentifier(p.name)) return;
+      if (p.initializer !== undefined) withDefault(fn, p.initializer, parameters[i]!.local);
+      fn.graph.emit({ kind: 'setProperty', object: self, key: { kind: 'name', name: p.name.text }, from: parameters[i]!.local, declares: true, span: span(p) });
+    });
+    for (const member of node.members) {
+      if (!ts.isPropertyDeclaration(member) || hasModifier(member, ts.SyntaxKind.StaticKeyword) || hasModifier(member, ts.SyntaxKind.DeclareKeyword) || hasModifier(member, ts.SyntaxKind.AbstractKeyword)) continue;
+      const init = member.initializer === undefined ? undefined : bare(member.initializer);
+      const value = init === undefined ? literal(fn, member, undefined) : ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, memberName(member.name)) : expression(fn, member.initializer!);
+      fn.graph.emit({ kind: 'setProperty', object: self, key: propertyName(fn, member.name), from: value, declares: true, span: span(member) });
+    }
+    functions.set(id, { id, file: source.fileName, name: `${classes.get(classId)?.name ?? ''}.fields`, kind: 'fields', span: span(node), signature: span(node), async: false, generator: false, exported: false, parent: parent.id, class: classId, parameters, self, locals: fn.graph.locals, blocks: fn.graph.finish(span(node)) });
+    return id;
+  }
+
+  const top = new Lowering(file, moduleId, undefined, false);
+  statements(top, source.statements, source);
+  for (const fact of top.graph.locals.keys()) if (top.graph.locals[fact]!.name !== undefined) top.graph.markCaptured(fact);
+  functions.set(moduleId, { id: moduleId, file: source.fileName, name: '', kind: 'module', span: span(source), signature: { file: source.fileName, start: 0, end: 0 }, async: false, generator: false, exported: false, parameters: [], locals: top.graph.locals, blocks: top.graph.finish({ file: source.fileName, start: source.end, end: source.end }) });
+
+  for (const fn of functions.values()) for (const local of fn.locals) if (local.type.library !== undefined) libraries.add(local.type.library);
+  const { directives, budgetBytes } = directivesOf(source);
+  return {
+    file: source.fileName, version: facts.version(source.fileName), module: moduleId, functions, classes, directives, lines: source.getLineStarts(), libraries,
+    ...(budgetBytes === undefined ? {} : { budgetBytes }),
+  };
+
+  function kindOf(node: ts.FunctionLikeDeclaration): LoweredFunction['kind'] {
+    if (ts.isArrowFunction(node)) return 'arrow';
+    if (ts.isMethodDeclaration(node)) return 'method';
+    if (ts.isGetAccessor(node)) return 'getter';
+    if (ts.isSetAccessor(node)) return 'setter';
+    return ts.isConstructorDeclaration(node) ? 'constructor' : 'function';
+  }
+}
+

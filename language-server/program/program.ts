@@ -1,0 +1,115 @@
+/**
+ * One incremental TypeScript program per tsconfig, and what the lowering asks it.
+ *
+ * Only the bundled compiler is used; the workspace's own, and plugins of its tsconfig, are never loaded. A file that no
+ * tsconfig takes in gets a program of its own with the options of the nearest one, or sensible ones.
+ * Depends on: host, typescript.
+ */
+import { dirname, resolve } from 'node:path';
+import ts from 'typescript';
+import { isSource, type Texts } from './host.ts';
+
+/** What the lowering asks of the type checker; a second provider can stand behind it. */
+export interface TypeFacts {
+  readonly checker: ts.TypeChecker;
+  readonly program: ts.Program;
+  /** A file of the project itself: not a declaration, not from node_modules. */
+  isOwn(file: ts.SourceFile): boolean;
+  /** Changes when anything the file was typed against may have changed. */
+  version(file: string): string;
+}
+
+export interface TypedProgram {
+  /** The tsconfig, or undefined for files outside any. */
+  readonly config: string | undefined;
+  /** Files that this program takes in by itself. */
+  readonly roots: ReadonlySet<string>;
+  facts(): TypeFacts;
+  add(file: string): void;
+  /** The tsconfig itself or the set of files may have changed. */
+  reload(): void;
+  dispose(): void;
+}
+
+const fallback: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2022,
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  lib: ['lib.esnext.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+  allowJs: true,
+  checkJs: false,
+  jsx: ts.JsxEmit.Preserve,
+  strict: true,
+  skipLibCheck: true,
+  noEmit: true,
+  allowImportingTsExtensions: true,
+  esModuleInterop: true,
+  resolveJsonModule: true,
+};
+
+interface Configuration {
+  readonly options: ts.CompilerOptions;
+  readonly files: readonly string[];
+}
+
+function readConfiguration(config: string | undefined): Configuration {
+  if (config === undefined) return { options: fallback, files: [] };
+  const read = ts.readConfigFile(config, (path) => ts.sys.readFile(path));
+  const parsed = ts.parseJsonConfigFileContent(read.config ?? {}, ts.sys, dirname(config), undefined, config);
+  const options = { ...parsed.options, noEmit: true, skipLibCheck: true, allowJs: true };
+  delete options.composite;
+  delete options.incremental;
+  delete options.tsBuildInfoFile;
+  return { options, files: parsed.fileNames.map((file) => resolve(file)) };
+}
+
+export function createProgram(texts: Texts, registry: ts.DocumentRegistry, config: string | undefined): TypedProgram {
+  let configuration = readConfiguration(config);
+  const extra = new Set<string>();
+  let generation = 0;
+  const host: ts.LanguageServiceHost = {
+    getCompilationSettings: () => configuration.options,
+    getScriptFileNames: () => [...new Set([...configuration.files, ...extra])].filter((file) => texts.exists(file)),
+    getScriptVersion: (file) => texts.version(file),
+    getScriptSnapshot: (file) => {
+      const text = texts.read(file);
+      return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+    },
+    getProjectVersion: () => `${generation}:${texts.revision}`,
+    getCurrentDirectory: () => (config === undefined ? process.cwd() : dirname(config)),
+    getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
+    fileExists: (file) => texts.exists(file),
+    readFile: (file) => texts.read(file),
+    readDirectory: (...args) => ts.sys.readDirectory(...args),
+    directoryExists: (directory) => ts.sys.directoryExists(directory),
+    getDirectories: (directory) => ts.sys.getDirectories(directory),
+    ...(ts.sys.realpath === undefined ? {} : { realpath: ts.sys.realpath }),
+  };
+  const service = ts.createLanguageService(host, registry);
+  return {
+    config,
+    get roots() {
+      return new Set([...configuration.files, ...extra]);
+    },
+    facts() {
+      const program = service.getProgram();
+      if (program === undefined) throw new Error('internal: program: the language service gave no program');
+      return {
+        program,
+        checker: program.getTypeChecker(),
+        isOwn: (file) => !file.isDeclarationFile && isSource(file.fileName) && !file.fileName.includes('/node_modules/'),
+        version: (file) => texts.version(file),
+      };
+    },
+    add(file) {
+      if (configuration.files.includes(file) || extra.has(file)) return;
+      extra.add(file);
+      generation++;
+    },
+    reload() {
+      configuration = readConfiguration(config);
+      generation++;
+    },
+    dispose: () => service.dispose(),
+  };
+}
