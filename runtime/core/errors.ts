@@ -55,3 +55,24 @@ export function readAfterDispose(array: string, disposedAt: string, madeAt: stri
     'dispose it after its last use',
   );
 }
+
+export function shapesDisagree(operation: string, shapes: readonly string[], why: string): ShapeError {
+  return new ShapeError('shape', `\`${operation}\` got ${shapes.join(' and ')}: ${why}`, [], 'make the shapes agree');
+}
+
+export function axisOutOfRange(operation: string, axis: number, array: string): ShapeError {
+  return new ShapeError('shape', `\`${operation}\` got axis ${axis} for ${array}, which has no such axis`, [], 'count axes from 0, or from -1 at the end');
+}
+
+export function wrongDType(operation: string, array: string, wanted: string): ShapeError {
+  return new ShapeError('dtype', `\`${operation}\` got ${array}, and needs ${wanted}`, [], 'convert it with astype');
+}
+
+export function tracerEscaped(array: string, traced: string, madeAt: string): TidemarkError {
+  return new TidemarkError(
+    'tracer-escape',
+    `${array} was made while \`${traced || 'a function'}\` was traced, and is used after that`,
+    [`made at ${madeAt}`],
+    'return it from the traced function instead of storing it',
+  );
+}

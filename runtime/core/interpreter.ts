@@ -1,16 +1,17 @@
 /**
  * The slot that decides what applying an op means: run it, record it, differentiate it, or only infer its type.
  *
- * The slots here (interpreter, place, role: one dynamic context) and the event sink are the only global state. Depends on: program, source.
+ * The slots here (interpreter, place, role: one dynamic context) and the event sink are the only global state. Depends on: dtype, program, source.
  */
+import type { Typed } from './dtype.ts';
 import type { HasAval, OpReference, Parameters, Program } from './program.ts';
 import type { Place } from './source.ts';
 
 export interface Interpreter {
   /** Applies `op`; as many results as the op has. */
   readonly apply: (op: OpReference, operands: readonly HasAval[], parameters: Parameters, place: Place | undefined) => readonly HasAval[];
-  /** What a JavaScript number becomes as an operand (weakly typed), where an op needs an array. */
-  readonly scalar: (value: number | boolean) => HasAval;
+  /** What a JavaScript number becomes as an operand, where an op needs an array: weakly typed unless `type` says otherwise. */
+  readonly scalar: (value: number | boolean, type?: Typed) => HasAval;
   /** Runs a whole program at once, where that is better than equation by equation (the base interpreter compiles it). */
   readonly run?: (program: Program, operands: readonly HasAval[], place: Place | undefined) => readonly HasAval[];
   /** Calls a function that is composed of ops; the base interpreter compiles it as one program. */

@@ -76,6 +76,11 @@ export interface Batched<V> {
   readonly axes: readonly (number | undefined)[];
 }
 
+export interface Differentiated<V> {
+  readonly results: readonly V[];
+  readonly pull: (cotangents: readonly (V | undefined)[]) => readonly (V | undefined)[];
+}
+
 /** Rules are methods (not function properties), so that an entry over `Value` is also an entry over `Operand`. */
 export interface Op<V extends Operand = Operand> {
   readonly id: string;
@@ -89,6 +94,10 @@ export interface Op<V extends Operand = Operand> {
   /** Tangents of the results from the inputs' tangents (undefined = zero). Undefined for ops without one (integer results have zero tangents). */
   tangent?(primals: readonly V[], tangents: readonly (V | undefined)[], outputs: readonly V[], parameters: Parameters): readonly (V | undefined)[];
   readonly gradient?: GradientRule<V>;
+  /** For ops whose forward pass changes when it is differentiated (control flow, checkpoints): results, and what turns their cotangents into those of the operands. `active` says which operands are asked for. */
+  differentiated?(operands: readonly V[], parameters: Parameters, active: readonly boolean[]): Differentiated<V>;
+  /** The same for tangents: results and their tangents at once. */
+  pushed?(operands: readonly V[], tangents: readonly (V | undefined)[], parameters: Parameters): { readonly results: readonly V[]; readonly tangents: readonly (V | undefined)[] };
   /** The op applied to batched operands: `axes[k]` is the batch axis of operand k, undefined when it has none. Returns results and their batch axes. `axisName` is the name of the mapped axis (collectives ask for it). */
   batch(operands: readonly V[], axes: readonly (number | undefined)[], parameters: Parameters, size: number, axisName?: string): Batched<V>;
   /** Floating-point operations for one element of the result. */

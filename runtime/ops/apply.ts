@@ -1,0 +1,68 @@
+/**
+ * Applies an op to operands through the current interpreter, on the user's line.
+ *
+ * Depends on: core, op.
+ */
+import { currentInterpreter, placeInForce } from '../core/interpreter.ts';
+import type { Aval } from '../core/aval.ts';
+import { promote, type DType, type Typed } from '../core/dtype.ts';
+import type { Parameters } from '../core/program.ts';
+import { userPlace } from '../core/stack.ts';
+import type { Op } from './op.ts';
+import type { Value } from './value.ts';
+
+/** What every function of arrays takes: an array, or a JavaScript number (weakly typed) or boolean. */
+export type ArrayLike = Value | number | boolean;
+
+/** An entry of the table over our own arrays. */
+export type Entry = Op<Value>;
+
+export function applyAll(op: Entry, operands: readonly Value[], parameters: Parameters = {}): readonly Value[] {
+  const place = placeInForce() ?? userPlace();
+  return currentInterpreter().apply(op, operands, parameters, place) as readonly Value[];
+}
+
+export const apply = (op: Entry, operands: readonly Value[], parameters: Parameters = {}): Value => applyAll(op, operands, parameters)[0]!;
+
+/** Marks a function as composed of ops: called on arrays of a device it runs as one compiled program. */
+export function composed<A extends unknown[], R>(name: string, f: (...args: A) => R): (...args: A) => R {
+  const call = (...args: A): R => {
+    const interpreter = currentInterpreter();
+    return interpreter.composed === undefined ? f(...args) : interpreter.composed(name, f, args);
+  };
+  return Object.defineProperty(call, 'name', { value: name });
+}
+
+/** A number becomes a weakly typed scalar; arrays stay what they are. */
+export function lift(x: ArrayLike): Value {
+  if (typeof x === 'number' || typeof x === 'boolean') return currentInterpreter().scalar(x) as Value;
+  return x;
+}
+
+/** The number behind a literal operand, if it is one. */
+export function literalOf(x: Value): number | undefined {
+  if (!('literal' in x)) return undefined;
+  return Number(x.literal);
+}
+
+/** The literal `value` with a dtype of its own. */
+export const scalarOf = (value: number, type: Typed): Value => currentInterpreter().scalar(type.dtype === 'bool' ? value !== 0 : value, type) as Value;
+
+/** How a number takes part in promotion: a whole number beside arrays of integers stays an integer. */
+export function commonType(operands: readonly Value[]): Typed {
+  const arrays = operands.filter((x) => literalOf(x) === undefined);
+  if (arrays.length === 0) return promote(operands.map((x) => x.aval));
+  return promote(operands.map((x) => typeBeside(x)));
+}
+
+function typeBeside(x: Value): Typed {
+  const literal = literalOf(x);
+  const { dtype, weak } = x.aval;
+  return literal !== undefined && weak === true && Number.isInteger(literal) && dtype === 'float32' ? { dtype: 'int32', weak: true } : { dtype, ...(weak ? { weak } : {}) };
+}
+
+export const withType = (aval: Aval, { dtype, weak }: Typed): Aval => ({ shape: aval.shape, dtype, ...(weak ? { weak } : {}) });
+
+export const floatType = (type: Typed): Typed => (type.dtype === 'float16' || type.dtype === 'float32' ? type : { dtype: 'float32', ...(type.weak ? { weak: true } : {}) });
+
+export type { DType };
