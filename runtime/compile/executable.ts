@@ -30,7 +30,8 @@ export interface Location {
 }
 
 export type Step =
-  | { readonly kind: 'launch'; readonly kernel: Kernel; readonly at: readonly Location[] }
+  /** `aligned`: every location is a multiple of 16 bytes in every iteration. */
+  | { readonly kind: 'launch'; readonly kernel: Kernel; readonly at: readonly Location[]; readonly aligned: boolean }
   /** Runs `body` `length` times; `loop` names its counter in `Location.strides`. Reversed slices have negative strides. */
   | { readonly kind: 'loop'; readonly loop: number; readonly length: number; readonly body: readonly Step[] }
   /** Runs `condition`, reads the bool at `predicate`, runs `body`, until it is false. */

@@ -40,7 +40,12 @@ export type Form =
   /** A matrix product under the results: `variable` stands for its sum in their expressions. */
   | { readonly kind: 'contraction'; readonly contraction: Contraction }
   /** The iteration goes over updates; not `disjoint`: one after the other. */
-  | { readonly kind: 'update'; readonly disjoint: boolean };
+  | {
+      readonly kind: 'update';
+      readonly disjoint: boolean;
+      /** Axes of the iteration along which updates never meet: these may run side by side even when not disjoint. */
+      readonly apart: readonly number[];
+    };
 
 export interface Contraction {
   readonly sum: symbol;
@@ -49,16 +54,17 @@ export interface Contraction {
   readonly rows: number;
   readonly columns: number;
   readonly depth: number;
-  /** Strides in elements of the two factors: [batch, row, depth] and [batch, depth, column]. */
   readonly left: Factor;
   readonly right: Factor;
 }
 
+/** Where the elements of a factor lie, in elements from the operand's start. */
 export interface Factor {
   readonly operand: number;
-  readonly start: number;
-  readonly batch: number;
-  /** Along rows (left) or columns (right). */
+  /** Depends on coordinate 0 (the batch) only. */
+  readonly start: Scalar;
+  /** Stride along rows (left) or columns (right). */
   readonly free: number;
+  /** Stride along the contracted dimension. */
   readonly depth: number;
 }

@@ -1,12 +1,148 @@
 /**
- * From a traced program to an executable: simplify, fuse, schedule, place.
+ * From a traced program to an executable: simplify, fuse, schedule, place, emit.
  *
- * Depends on: core, ops, executable.
+ * Pure: the clock is an argument, and without a search the same program gives the same executable. How far fusion goes is
+ * decided once per program, as if nothing were donated, by the planned peak: the most fused form wins unless a less fused
+ * one needs fewer bytes. Donations change order and places only, so any donation choice can be asked for its peak.
+ * Depends on: core, ops, and every pass of this folder.
  */
-import type { Program } from '../core/program.ts';
+import { printAval } from '../core/aval.ts';
+import { isLiteral, type Program, type Variable } from '../core/program.ts';
 import type { Op } from '../ops/op.ts';
-import type { CompileOptions, Executable } from './executable.ts';
+import { analyse, argumentBytesOf, peakOf } from './analyse.ts';
+import { makeBodies, type Bodies } from './control.ts';
+import { emit } from './emit.ts';
+import type { CompileOptions, Executable, OutputPlan, Step } from './executable.ts';
+import { fuse, type Fused, type FuseOptions } from './fuse.ts';
+import type { Kernel } from './kernel.ts';
+import { layout, type Layout } from './layout.ts';
+import { materialised } from './materialise.ts';
+import { printSteps } from './print.ts';
+import { flatten, simplify, type Flat } from './simplify.ts';
+import { roundedBytes } from './storage.ts';
 
-export function compile(_program: Program<Op>, _options: CompileOptions): Executable {
-  throw new Error('internal: runtime/compile: not there yet');
+const searchMs = 2000;
+/** Larger programs are tried in two forms only. */
+const manyEquations = 600;
+
+export function compile(program: Program<Op>, options: CompileOptions): Executable {
+  return arrange(fuseOnce(program, options.now), options);
 }
+
+/** What does not depend on donations: may be kept and arranged for several of them. */
+export interface FusedProgram {
+  readonly program: Program<Op>;
+  readonly flat: Flat;
+  readonly outputs: readonly Variable[];
+  readonly fused: Fused;
+  readonly bodies: Bodies;
+  readonly layouts: Map<string, Layout>;
+}
+
+export function fuseOnce(program: Program<Op>, now: () => number): FusedProgram {
+  const flat = materialised(simplify(flatten(program)));
+  const outputs = flat.outputs.map((atom) => {
+    if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
+    return atom;
+  });
+  const bodies = makeBodies({ now });
+  const attempt = (how: FuseOptions): FusedProgram => ({ program, flat, outputs, fused: fuse(flat, how), bodies, layouts: new Map() });
+  const forms: readonly FuseOptions[] = [
+    { eagerness: 'all', merge: true },
+    { eagerness: 'all', merge: false },
+    { eagerness: 'careful', merge: true },
+    { eagerness: 'none', merge: false },
+  ].filter((_, i) => i % 2 === 0 || flat.equations.length <= manyEquations) as readonly FuseOptions[];
+  const nothing = flat.inputs.map(() => false);
+  const least = argumentBytesOf(flat.inputs) + outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
+  let best: { readonly form: FusedProgram; readonly peak: number } | undefined;
+  for (const how of forms) {
+    const form = attempt(how);
+    const peak = peakOf(layoutFor(form, nothing, now), flat.inputs);
+    if (best === undefined || peak < best.peak) best = { form, peak };
+    if (best.peak <= least) break;
+  }
+  return best!.form;
+}
+
+function layoutFor({ fused, flat, outputs, bodies, layouts }: FusedProgram, donated: readonly boolean[], now: () => number, ms = 0): Layout {
+  const key = `${donated.map(Number).join('')} ${ms}`;
+  const known = layouts.get(key);
+  if (known !== undefined) return known;
+  const made = layout({ fused, inputs: flat.inputs, donated, outputs, scratchOf: bodies.scratchOf, searchMs: ms, now });
+  layouts.set(key, made);
+  return made;
+}
+
+export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Executable {
+  const { program, flat, outputs, bodies } = fusedProgram;
+  const { now, target } = options;
+  const argumentCount = program.inputs.length;
+  const whole = (donated: readonly boolean[]): boolean[] => flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
+  const donated = whole(options.donated);
+  const ms = options.memory === 'min' ? searchMs : 0;
+  const chosen = layoutFor(fusedProgram, donated, now, ms);
+  let loops = 0;
+  const steps = emit({ layout: chosen, inputs: flat.inputs, donated, outputs, bodies, nextLoop: () => loops++ });
+  const peakWith = (choice: readonly boolean[]): number => peakOf(layoutFor(fusedProgram, whole(choice), now, ms), flat.inputs);
+  const outputPlans = outputs.map((variable): OutputPlan => outputPlan(variable, flat.inputs, chosen));
+  const paths = program.inputs.map((_, i) => options.paths?.[i] ?? `${i}`);
+  const executable: Omit<Executable, 'print'> = {
+    name: program.name,
+    program,
+    target,
+    inputs: flat.inputs.map(({ aval }) => aval),
+    arguments: argumentCount,
+    donated,
+    kernels: kernelsOf(steps),
+    steps,
+    arenaBytes: chosen.arenaBytes,
+    cuts: cutsOf(chosen),
+    outputs: outputPlans,
+    analysis: analyse({
+      layout: chosen,
+      inputs: flat.inputs,
+      donated,
+      outputs: outputPlans,
+      outputVariables: outputs,
+      paths,
+      argnums: program.inputs.map((_, i) => options.argnums?.[i] ?? i),
+      peakWith,
+      argumentCount,
+    }),
+    peakWith,
+  };
+  return { ...executable, print: () => printSteps(executable) };
+}
+
+function outputPlan(variable: Variable, inputs: readonly Variable[], chosen: Layout): OutputPlan {
+  const input = inputs.indexOf(variable);
+  if (input >= 0) return { kind: 'forwarded', aval: variable.aval, input };
+  const at = chosen.locationOf(variable);
+  const bytes = roundedBytes(variable.aval);
+  const alias = at.region > 0 && at.offset === 0 && roundedBytes(inputs[at.region - 1]!.aval) === bytes ? { alias: at.region - 1 } : {};
+  return { kind: 'stored', aval: variable.aval, at, bytes, ...alias };
+}
+
+/** Offsets in the arena that no value spans at any time: it may be divided there. */
+function cutsOf({ placed, arenaBytes }: Layout): readonly number[] {
+  const spans = placed.filter(({ at }) => at.region === 0).map(({ at, bytes }) => [at.offset, at.offset + Math.ceil(bytes / 256) * 256] as const);
+  const candidates = [...new Set(spans.flat())].filter((offset) => offset > 0 && offset < arenaBytes).toSorted((a, b) => a - b);
+  return candidates.filter((offset) => spans.every(([from, to]) => offset <= from || to <= offset));
+}
+
+function kernelsOf(steps: readonly Step[]): readonly Kernel[] {
+  const kernels = new Map<string, Kernel>();
+  const look = (list: readonly Step[]): void => {
+    for (const step of list) {
+      if (step.kind === 'launch') kernels.set(step.kernel.key, step.kernel);
+      else if (step.kind === 'loop') look(step.body);
+      else if (step.kind === 'while') look([...step.condition, ...step.body]);
+      else look(step.branches.flat());
+    }
+  };
+  look(steps);
+  return [...kernels.values()];
+}
+
+export const describe = (executable: Executable): string => `${executable.name}(${executable.inputs.map(printAval).join(', ')})`;

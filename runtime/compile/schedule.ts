@@ -28,17 +28,19 @@ export interface Schedule {
 
 export interface ScheduleOptions {
   readonly now: () => number;
-  /** The search ends at this moment; the greedy orders are made in any case. */
+  /** List, beam and search end at this moment; the other orders, whose time is linear, are made in any case. */
   readonly until: number;
 }
 
-const greedy: readonly (readonly [Schedule['by'], (wiring: Wiring) => readonly number[] | undefined])[] = [
+type Rule = (wiring: Wiring, stop: () => boolean) => readonly number[] | undefined;
+
+const greedy: readonly (readonly [Schedule['by'], Rule])[] = [
   ['program', programOrder],
   ['list', listOrder],
   ['shared first', sharedFirstOrder],
   ['post-order', postOrder],
   ['tree', treeOrder],
-  ['beam', (wiring) => beamOrder(wiring, 8)],
+  ['beam', (wiring, stop) => beamOrder(wiring, 8, stop)],
 ];
 
 type Found = Pick<Schedule, 'order' | 'peakBytes' | 'by'>;
@@ -49,7 +51,7 @@ export function order(graph: Graph, options: ScheduleOptions): Schedule {
   let least = leastPeak(wiring, sets);
   let best: Found | undefined;
   for (const [by, make] of greedy) {
-    const made = make(wiring);
+    const made = make(wiring, () => options.now() >= options.until);
     if (made === undefined) continue;
     const peakBytes = peakAlong(wiring, made);
     if (best === undefined || peakBytes < best.peakBytes) best = { order: made, peakBytes, by };
