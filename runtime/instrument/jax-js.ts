@@ -144,16 +144,20 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
 }
 
 /**
- * The source of one of the library's modules with the two lines added; undefined when there is nothing to add.
- * Both go where the text is what it is expected to be, and are left out otherwise: the profile then lacks these arrays,
+ * The source of one of the library's modules with the lines added; undefined when there is nothing to add.
+ * All go where the text is what it is expected to be, and are left out otherwise: the profile then lacks these arrays,
  * never is the program broken.
  */
 export function hookedSource(source: string): string | undefined {
   const hook = `globalThis[Symbol.for(${JSON.stringify(hookName)})]`;
   const backends = [...source.matchAll(/^(?:var|let|const) (\w*Backend) = class\b/gm)].map((found) => found[1]!);
   const constructed = /this\.#committed = args\.committed;/;
+  // An array that was only an expression so far gets a slot when its values are asked for.
+  const realized = /this\.#source = (?:output|this\.#backend\.malloc\([^;]*\));/g;
   if (backends.length === 0 && !constructed.test(source)) return undefined;
-  const lines = source.replace(constructed, (text) => `${text}${hook}?.array(this,args);`);
+  const lines = source
+    .replace(constructed, (text) => `${text}${hook}?.array(this,args);`)
+    .replace(realized, (text) => `${text}${hook}?.array(this,{source:this.#source,st:this.#st,dtype:this.#dtype,backend:this.#backend});`);
   const handed = backends.map((name) => `${hook}?.backend(${name}.prototype);`).join('');
   return handed === '' ? lines : `${lines}\n;${handed}\n`;
 }

@@ -7,21 +7,23 @@
  * Depends on: events, the other modules here, node.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readdirSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { threadId } from 'node:worker_threads';
+import { isMainThread, threadId } from 'node:worker_threads';
 import { sinkKey } from '../events/event.ts';
 import type { Event, Sink } from '../events/event.ts';
 import { findGPU, install, softwareDriver, softwareEnvironment } from './gpu.ts';
 import type { Machine } from './gpu.ts';
 import { hookedSource, watchJaxJs } from './jax-js.ts';
+import { mostFunctions } from './calls.ts';
 import { createRecorder } from './recorder.ts';
 import type { Recorder } from './recorder.ts';
+import { rewrite } from './rewrite.ts';
 import { packageOf } from './stack.ts';
 import type { Owner } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
@@ -35,9 +37,14 @@ const ours = [join(packageRoot, 'runtime'), join(packageRoot, 'dist')].map((fold
 const isHook = new URL(import.meta.url).searchParams.has('hooks');
 
 async function start(): Promise<void> {
-  const folder = process.env['TIDEMARK_EVENTS'];
-  const recorder = folder === undefined ? undefined : record(folder);
-  await giveGPU(recorder);
+  try {
+    const folder = process.env['TIDEMARK_EVENTS'];
+    const recorder = folder === undefined ? undefined : record(folder);
+    await giveGPU(recorder);
+  } catch (error) {
+    // The program is the person's; it runs whether or not it can be watched.
+    process.stderr.write(`tidemark: the program runs without being measured: ${error instanceof Error ? error.message : String(error)}\n`);
+  }
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
@@ -53,28 +60,29 @@ function record(folder: string): Recorder {
     emit: (event) => writer.write(event),
     now,
     owner: (path) => ownerOf(path, (user) => keepSourceMap(folder, user)),
+    target: globalThis,
   });
 
   const entry = process.argv[1];
   recorder.emit({ kind: 'start', at: now(), version: 1, pid: process.pid, cwd: process.cwd(), ...(entry === undefined ? {} : { entry }) });
-  const sink: Sink = (event) => recorder.emit(shifted(event, shift));
+  const sink: Sink = (event) => recorder.relay(shifted(event, shift));
   Object.defineProperty(globalThis, sinkKey, { value: sink, configurable: true, writable: true });
 
   watchTfjs(recorder, globalThis);
   const flushSlots = watchJaxJs(recorder, globalThis);
   hookLoaders();
 
-  const tick = setInterval(() => {
+  const flush = (): void => {
     flushSlots();
+    recorder.calls.flush();
     writer.flush();
-  }, 50);
-  tick.unref();
-  atExit(recorder, () => {
-    flushSlots();
-    writer.flush();
-  });
+  };
+  setInterval(flush, flushEveryMs).unref();
+  atExit(recorder, flush);
   return recorder;
 }
+
+const flushEveryMs = 100;
 
 /** Events of the runtime count from the thread's start, ours from the start of the run. */
 const shifted = (event: Event, shift: number): Event =>
@@ -115,12 +123,40 @@ function atExit(recorder: Recorder, flush: () => void): void {
     recorder.exit(collector());
     flush();
   };
-  process.on('beforeExit', finish);
+  process.on('beforeExit', () => {
+    if (mayStartMain(recorder)) void startMain();
+    else finish();
+  });
   process.on('exit', (code) => {
     finish();
     recorder.emit({ kind: 'end', at: recorder.now(), exitCode: code });
     flush();
   });
+}
+
+let mainStarted = false;
+
+/** A file that only defines things is meant to be run by its `main`: nobody called it, and nothing was allocated. */
+function mayStartMain(recorder: Recorder): boolean {
+  const entry = process.env['TIDEMARK_ENTRY'];
+  if (mainStarted || entry === undefined || !isMainThread || recorder.busy || process.argv[1] !== entry) return false;
+  const real = realpathSync(entry);
+  return [real, pathToFileURL(real).href].some((file) => recorder.calls.callsOf(file, 'main') === 0);
+}
+
+/** The module is loaded already; this only asks for what it exports. */
+async function startMain(): Promise<void> {
+  mainStarted = true;
+  const exported: unknown = await import(pathToFileURL(process.argv[1]!).href);
+  const main =
+    mainOf(exported) ?? (typeof exported === 'object' && exported !== null && 'default' in exported ? mainOf(exported.default) : undefined);
+  await main?.();
+}
+
+function mainOf(exported: unknown): (() => unknown) | undefined {
+  if (typeof exported !== 'object' || exported === null || !('main' in exported)) return undefined;
+  const { main } = exported;
+  return typeof main === 'function' ? () => main.call(exported) as unknown : undefined;
 }
 
 /** A forced collection, without asking the person for a flag. */
@@ -143,18 +179,36 @@ interface Loaded {
   readonly shortCircuit?: boolean;
 }
 
-/** Node's own hook: adds our lines to modules of a library while they are loaded. */
+/** Node's own hook: adds our lines to modules while they are loaded, to a library's and to the person's own. */
 export async function load(url: string, context: unknown, nextLoad: NextLoad): Promise<Loaded> {
   const loaded = await nextLoad(url, context);
-  return isWatched(url) && loaded.format === 'module' ? withSource(loaded, hookedSource) : loaded;
+  return loaded.format === 'module' ? withChange(loaded, (source) => changed(source, url)) : loaded;
 }
 
-const isWatched = (url: string): boolean => url.includes('/node_modules/@jax-js/jax/');
+/** Counters of modules that are loaded off the main thread; those of CommonJS, on it, are the upper half. */
+let nextCounter = 0;
+let nextOnThread = mostFunctions / 2;
 
-function withSource(loaded: Loaded, change: (source: string) => string | undefined): Loaded {
+function changed(source: string, file: string): string | undefined {
+  const path = pathOf(file).replaceAll('\\', '/');
+  if (path.includes('/node_modules/@jax-js/jax/')) return hookedSource(source);
+  if (path.includes('/node_modules/') || ours.some((folder) => path.startsWith(folder)) || !/^(file:|\/|[a-z]:)/i.test(file))
+    return undefined;
+  const first = isHook ? nextCounter : nextOnThread;
+  const rewritten = rewrite(source, file, first);
+  if (rewritten === undefined) return undefined;
+  const next = first + rewritten.table.functions.length;
+  if (next > (isHook ? mostFunctions / 2 : mostFunctions)) return undefined;
+  if (isHook) nextCounter = next;
+  else nextOnThread = next;
+  return rewritten.source;
+}
+
+function withChange(loaded: Loaded, change: (source: string) => string | undefined): Loaded {
   if (loaded.source === null || loaded.source === undefined) return loaded;
   const source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString('utf8');
-  return { ...loaded, source: change(source) ?? source };
+  const result = change(source);
+  return result === undefined ? loaded : { ...loaded, source: result };
 }
 
 interface CompilingModule {
@@ -168,8 +222,7 @@ function hookLoaders(): void {
   const prototype = (module as unknown as { prototype: CompilingModule }).prototype;
   const { _compile: compile } = prototype;
   prototype._compile = function tidemarkCompile(content, filename, ...rest) {
-    const changed = isWatched(filename.replaceAll('\\', '/')) ? hookedSource(content) : undefined;
-    return compile.call(this, changed ?? content, filename, ...rest);
+    return compile.call(this, changed(content, filename) ?? content, filename, ...rest);
   };
 }
 

@@ -39,6 +39,8 @@ export type Owner = { readonly kind: 'user' } | { readonly kind: 'library'; read
 
 export interface StackOptions {
   owner(file: string): Owner;
+  /** The last word on a frame, once per position. */
+  settle(frame: Frame): Frame;
   /** A stack that has not been seen yet. */
   define(frames: readonly Frame[]): number;
 }
@@ -60,7 +62,7 @@ type StackTraceError = ErrorConstructor & {
   prepareStackTrace?: (error: Error, sites: readonly CallSite[]) => unknown;
 };
 
-export function createStacks({ owner, define }: StackOptions): Stacks {
+export function createStacks({ owner, settle, define }: StackOptions): Stacks {
   const files = new Map<string, { readonly owner: Owner; readonly frames: Map<number, Frame | undefined> }>();
   const root: Node = { children: new Map() };
   const unknown: Stack = { place: -1, frames: [], caller: undefined };
@@ -77,7 +79,7 @@ export function createStacks({ owner, define }: StackOptions): Stacks {
     if (known.owner.kind === 'hidden') return undefined;
     const position = site.getPosition();
     if (known.frames.has(position)) return known.frames.get(position);
-    const frame = isWrapper(site) ? undefined : readFrame(site, file, known.owner);
+    const frame = isWrapper(site) ? undefined : settle(readFrame(site, file, known.owner));
     known.frames.set(position, frame);
     return frame;
   }

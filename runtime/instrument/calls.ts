@@ -1,0 +1,116 @@
+/**
+ * Counts the calls of the person's functions, and puts positions in rewritten files back where they were.
+ *
+ * The added code of a module hands its table over before its first line runs. From then on a frame in that file gets its
+ * place in the text before the additions, and the beginning of its function as the scan found it: so the frames of an
+ * allocation and the counter of a function name the same function. Depends on: events, recorder, rewrite.
+ */
+import type { Event, Frame } from '../events/event.ts';
+import { counterName, positionsOf, tableName } from './rewrite.ts';
+import type { FunctionEntry, Positions, RewriteTable } from './rewrite.ts';
+
+export interface Calls {
+  /** The frame as it would be without the additions, and the counted function it lies in. */
+  settle(frame: Frame): Frame;
+  /** Writes an `enter` for each function of the stack that was called again since it was last seen allocating. */
+  enter(frames: readonly Frame[]): void;
+  /** Writes the counts that changed. */
+  flush(): void;
+  /** How often the function `name` of `file` was called; undefined when the file isn't counted or has no such function. */
+  callsOf(file: string, name: string): number | undefined;
+}
+
+export interface CallsOptions {
+  emit(event: Event): void;
+  now(): number;
+  nextId(): number;
+}
+
+/** Counters beyond these are not kept; a program has fewer functions of its own. */
+export const mostFunctions = 1 << 16;
+
+interface Counted {
+  readonly entry: FunctionEntry;
+  readonly file: string;
+  place: number | undefined;
+  name: string;
+  written: number;
+  entered: number;
+}
+
+export function watchCalls(target: object, { emit, now, nextId }: CallsOptions): Calls {
+  const counts = new Float64Array(mostFunctions);
+  const files = new Map<string, { readonly positions: Positions; readonly counted: ReadonlyMap<number, Counted> }>();
+  const ofFrame = new WeakMap<Frame, Counted>();
+  const all: Counted[] = [];
+  // What the names of a module hold is reachable from here for as long as the program runs.
+  const scopes: unknown[] = [];
+
+  function addTable(file: string, table: RewriteTable, scope: unknown): void {
+    scopes.push(scope);
+    const counted = new Map(
+      table.functions.map((entry): [number, Counted] => [
+        entry.id,
+        { entry, file, place: undefined, name: entry.name, written: 0, entered: 0 },
+      ]),
+    );
+    files.set(file, { positions: positionsOf(table), counted });
+    all.push(...counted.values());
+  }
+
+  Object.defineProperty(target, counterName, { value: (id: number) => void (counts[id]! += 1) });
+  Object.defineProperty(target, tableName, { value: addTable });
+
+  function placeOf(one: Counted): number {
+    if (one.place !== undefined) return one.place;
+    const [line, column] = one.entry.start;
+    one.place = nextId();
+    emit({
+      kind: 'place',
+      id: one.place,
+      frames: [
+        { file: one.file, line, column, functionLine: line, functionColumn: column, ...(one.name === '' ? {} : { function: one.name }) },
+      ],
+    });
+    return one.place;
+  }
+
+  return {
+    settle(frame) {
+      const known = files.get(frame.file);
+      if (known === undefined || frame.library !== undefined) return frame;
+      const [line, column] = known.positions.original(frame.line, frame.column);
+      const entry = known.positions.functionAt(line, column);
+      const { functionLine: _line, functionColumn: _column, ...rest } = frame;
+      if (entry === undefined) return { ...rest, line, column };
+      const settled = { ...rest, line, column, functionLine: entry.start[0], functionColumn: entry.start[1] };
+      const counted = known.counted.get(entry.id)!;
+      // V8 knows the class of a method, and the name that a function was given later.
+      if (frame.function !== undefined) counted.name = frame.function;
+      ofFrame.set(settled, counted);
+      return settled;
+    },
+    enter(frames) {
+      for (const frame of frames) {
+        const counted = ofFrame.get(frame);
+        if (counted === undefined) continue;
+        const count = counts[counted.entry.id]!;
+        if (count === counted.entered) continue;
+        counted.entered = count;
+        if (counted.name !== '') emit({ kind: 'enter', at: now(), name: counted.name, place: placeOf(counted) });
+      }
+    },
+    flush() {
+      for (const one of all) {
+        const calls = counts[one.entry.id]!;
+        if (calls === one.written || one.name === '') continue;
+        one.written = calls;
+        emit({ kind: 'count', at: now(), place: placeOf(one), calls });
+      }
+    },
+    callsOf(file, name) {
+      const found = [...(files.get(file)?.counted.values() ?? [])].find((one) => one.entry.name === name);
+      return found === undefined ? undefined : counts[found.entry.id]!;
+    },
+  };
+}
