@@ -1,0 +1,25 @@
+/**
+ * What the extension host loads: runs the suite that TIDEMARK_E2E_SUITE names and writes its counts to TIDEMARK_E2E_RESULTS.
+ *
+ * Depends on: mocha, the suites.
+ */
+import { writeFileSync } from 'node:fs';
+import Mocha from 'mocha';
+
+export async function run(): Promise<void> {
+  const mocha = new Mocha({ ui: 'bdd', timeout: 120_000, reporter: 'spec', color: false });
+  mocha.suite.emit('pre-require', globalThis, '', mocha);
+  const suite = process.env['TIDEMARK_E2E_SUITE'];
+  if (suite === 'restricted') await import('./restricted.ts');
+  else await import('./trusted.ts');
+  const failures: string[] = [];
+  const passed: string[] = [];
+  await new Promise<void>((resolve) => {
+    mocha
+      .run(() => resolve())
+      .on('pass', (test) => passed.push(test.fullTitle()))
+      .on('fail', (test, error: Error) => failures.push(`${test.fullTitle()}: ${error.stack ?? error.message}`));
+  });
+  writeFileSync(process.env['TIDEMARK_E2E_RESULTS']!, JSON.stringify({ passed, failures }));
+  if (failures.length > 0) throw new Error(`${failures.length} failed`);
+}

@@ -1,0 +1,60 @@
+/**
+ * The extension as it is installed: a person opens a file, clicks the lens, and reads the measured numbers.
+ *
+ * Takes the pictures of the README when TIDEMARK_PICTURES names a folder. Depends on: playwright-core, support/editor-server.
+ */
+import { mkdir } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { startEditor } from '../../scripts/support/editor-server.mjs';
+
+const pictures = process.env.TIDEMARK_PICTURES ?? path.join(os.tmpdir(), 'tidemark-pictures');
+
+export async function uiRun({ browser, workspace, vsix }) {
+  const passed = [];
+  const failures = [];
+  await mkdir(pictures, { recursive: true });
+  const server = await startEditor({ trust: true, vsix: [vsix] });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: 2 });
+  const check = async (what, body) => {
+    if (failures.length > 0) return;
+    try {
+      await body();
+      passed.push(what);
+    } catch (error) {
+      await page.screenshot({ path: path.join(pictures, 'failed.png') });
+      failures.push(`${what}: ${error.message}`);
+    }
+  };
+  try {
+    await page.goto(`${server.url}/?folder=${encodeURIComponent(workspace)}`);
+    await check('the workbench opens', () => page.waitForSelector('.monaco-workbench', { timeout: 60_000 }));
+    await check('a file is opened by name', () => openFile(page, 'tensors.ts'));
+    await check('the lens appears', () => lens(page, 'Profile memory').first().waitFor({ timeout: 60_000 }));
+    await check('the lens is clicked and the peak is shown', async () => {
+      await lens(page, 'Profile memory').first().click();
+      await lens(page, /^peak [\d.]+ MiB/)
+        .first()
+        .waitFor({ timeout: 90_000 });
+    });
+    await check('the peak line carries its mark', () => page.getByText('◀ peak').first().waitFor({ timeout: 20_000 }));
+    await page.waitForTimeout(1500);
+    await page.screenshot({ path: path.join(pictures, 'measured.png') });
+  } finally {
+    await page.close();
+    await server.stop();
+  }
+  return { passed, failures };
+}
+
+const lens = (page, text) => page.locator('.codelens-decoration a', { hasText: text });
+
+async function openFile(page, name) {
+  await page.keyboard.press('Control+P');
+  const box = page.locator('.quick-input-widget input').first();
+  await box.waitFor({ timeout: 30_000 });
+  await box.fill(name);
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor({ timeout: 30_000 });
+  await page.keyboard.press('Enter');
+  await page.locator('.tab', { hasText: name }).first().waitFor({ timeout: 30_000 });
+}
