@@ -17,6 +17,8 @@ export interface SiteLine {
   readonly allocatedBytes: number;
   readonly peakLiveBytes: number;
   readonly liveBytesAtPeak: number;
+  /** The most that the whole program had in use right after an allocation of this line. */
+  readonly inUseBytes: number;
 }
 
 interface Counting {
@@ -26,6 +28,7 @@ interface Counting {
   allocatedBytes: number;
   liveBytes: number;
   peakLiveBytes: number;
+  inUseBytes: number;
 }
 
 type Places = ReadonlyMap<number, readonly Frame[]>;
@@ -36,7 +39,13 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
   const ofPlace = new Map<number, Counting>();
   const ofProgram = new Map<
     number,
-    readonly { readonly line: Counting; readonly allocations: number; readonly bytes: number; readonly peakBytes: number }[]
+    readonly {
+      readonly line: Counting;
+      readonly allocations: number;
+      readonly bytes: number;
+      readonly peakBytes: number;
+      readonly inUseBytes: number;
+    }[]
   >();
 
   function lineOf(place: number): Counting {
@@ -44,7 +53,7 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
     if (known !== undefined) return known;
     const { file, line } = siteOf(places, place);
     const key = `${file}:${line}`;
-    const counting = lines.get(key) ?? { file, line, allocations: 0, allocatedBytes: 0, liveBytes: 0, peakLiveBytes: 0 };
+    const counting = lines.get(key) ?? { file, line, allocations: 0, allocatedBytes: 0, liveBytes: 0, peakLiveBytes: 0, inUseBytes: 0 };
     lines.set(key, counting);
     ofPlace.set(place, counting);
     return counting;
@@ -55,8 +64,9 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
     counting.peakLiveBytes = Math.max(counting.peakLiveBytes, counting.liveBytes);
   }
 
-  function allocated({ place, bytes }: Allocation): void {
+  function allocated({ place, bytes }: Allocation, inUse: number): void {
     const counting = lineOf(place);
+    counting.inUseBytes = Math.max(counting.inUseBytes, inUse);
     counting.allocations += 1;
     counting.allocatedBytes += bytes;
     hold(counting, bytes);
@@ -66,7 +76,7 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
     take(change: Change) {
       switch (change.kind) {
         case 'born':
-          return allocated(change.allocation);
+          return allocated(change.allocation, change.inUse);
         case 'died':
           return hold(lineOf(change.allocation.place), -change.allocation.bytes);
         case 'moved':
@@ -81,6 +91,7 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
               allocations: part.allocations,
               bytes: part.allocatedBytes,
               peakBytes: part.peakBytes,
+              inUseBytes: part.inUseBytes,
             }));
             ofProgram.set(program, parts);
           }
@@ -88,6 +99,7 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
             part.line.allocations += part.allocations;
             part.line.allocatedBytes += part.bytes;
             part.line.peakLiveBytes = Math.max(part.line.peakLiveBytes, part.line.liveBytes + part.peakBytes);
+            part.line.inUseBytes = Math.max(part.line.inUseBytes, change.inUse + part.inUseBytes);
           }
           return;
         }
@@ -97,12 +109,13 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
       }
     },
     result: () =>
-      [...lines.values()].map(({ file, line, allocations, allocatedBytes, peakLiveBytes }) => ({
+      [...lines.values()].map(({ file, line, allocations, allocatedBytes, peakLiveBytes, inUseBytes }) => ({
         file,
         line,
         allocations,
         allocatedBytes,
         peakLiveBytes,
+        inUseBytes,
       })),
   };
 }

@@ -15,6 +15,8 @@ export interface PlaceInProgram {
   readonly allocatedBytes: number;
   /** The most bytes of this place alive at one step. */
   readonly peakBytes: number;
+  /** The most that all values of the program hold right after one of this place is born. */
+  readonly inUseBytes: number;
 }
 
 export interface ProgramShape {
@@ -29,17 +31,32 @@ export interface ProgramShape {
 export function programShape(profile: ProgramProfile): ProgramShape {
   const made = profile.values.filter((value) => value.what !== 'argument');
   const { peakStep, highest } = peakOf(made);
+  const heldAt = bytesByStep(made);
   return {
     places: [...byPlace(made)].map(([place, values]) => ({
       place,
       allocations: values.length,
       allocatedBytes: sum(values.map(ownBytes)),
       peakBytes: peakOf(values).bytes,
+      inUseBytes: Math.max(0, ...values.map((value) => heldAt.get(value.born) ?? 0)),
     })),
     aliveAtPeak: made.filter((value) => value.born <= peakStep && peakStep < value.dies && ownBytes(value) > 0),
     peakStep,
     highest,
   };
+}
+
+/** Bytes alive at each step at which a value is born. */
+function bytesByStep(values: readonly ProgramValue[]): ReadonlyMap<number, number> {
+  const changes = values.flatMap((value) => [
+    { step: value.dies, bytes: -ownBytes(value) },
+    { step: value.born, bytes: ownBytes(value) },
+  ]);
+  changes.sort((a, b) => a.step - b.step || a.bytes - b.bytes);
+  const held = new Map<number, number>();
+  let now = 0;
+  for (const { step, bytes } of changes) held.set(step, (now += bytes));
+  return held;
 }
 
 /** The most bytes alive at one step, where a value lives from `born` up to, not including, `dies`. */
