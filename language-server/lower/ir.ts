@@ -251,6 +251,8 @@ export interface Unit {
   readonly budgetBytes?: number;
   /** Ids of the library models it uses (imports, or types that occur). */
   readonly libraries: ReadonlySet<string>;
+  /** Names of the module's variables that other files can import. */
+  readonly exports?: ReadonlySet<string>;
 }
 
 /** All lowered files of a project: what analyses ask. */

@@ -110,11 +110,14 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   const moduleId = `${source.fileName}#`;
   const moduleSymbol = checker.getSymbolAtLocation(source);
   const exportedNodes = new Set<ts.Node>();
+  const exports = new Set<string>();
   if (moduleSymbol !== undefined) {
     for (const symbol of checker.getExportsOfModule(moduleSymbol)) {
       const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
       for (const declaration of target.declarations ?? []) {
         exportedNodes.add(declaration);
+        if (ts.isVariableDeclaration(declaration) || ts.isBindingElement(declaration)) exports.add(target.name);
+        if (ts.isExportAssignment(declaration) && ts.isIdentifier(bare(declaration.expression))) exports.add(bare(declaration.expression).getText());
         if (ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined) exportedNodes.add(bare(declaration.initializer));
         if (ts.isExportAssignment(declaration)) exportedNodes.add(bare(declaration.expression));
       }
@@ -285,7 +288,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   for (const fn of functions.values()) for (const local of fn.locals) if (local.type.library !== undefined) libraries.add(local.type.library);
   const { directives, budgetBytes } = directivesOf(source);
   return {
-    file: source.fileName, version: facts.version(source.fileName), module: moduleId, functions, classes, directives, lines: source.getLineStarts(), libraries,
+    file: source.fileName, version: facts.version(source.fileName), module: moduleId, functions, classes, directives, lines: source.getLineStarts(), libraries, exports,
     ...(budgetBytes === undefined ? {} : { budgetBytes }),
   };
 
