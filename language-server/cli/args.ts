@@ -2,8 +2,9 @@
  * Arguments of a command, read by a table of its options.
  *
  * `--name value` and `--name=value`; what follows `--` is kept apart. An option that the table lacks is an error that
- * names the nearest one. Depends on: io.
+ * names the nearest one. Depends on: core, io.
  */
+import { readBytes } from '../../runtime/core/bytes.ts';
 import { UsageError } from './io.ts';
 
 export interface OptionSpec {
@@ -93,13 +94,10 @@ export function helpText(usage: string, what: string, table: OptionTable): strin
 }
 
 /** Bytes of a size as people write it: `64MiB`, `1.5 GB`, `4096`. */
-export function readBytes(option: string, text: string): number {
-  const parts = /^\s*(\d+(?:\.\d+)?)\s*(B|[KMGT]i?B?)?\s*$/i.exec(text);
-  const unit = (parts?.[2] ?? 'B').toUpperCase();
-  const power = ['B', 'K', 'M', 'G', 'T'].indexOf(unit[0]!);
-  if (parts === null) throw new UsageError(`\`${option}\` cannot be ${JSON.stringify(text)}`, 'write a size such as 64MiB, 1.5GB or 4096');
-  const base = unit.length === 2 && unit.endsWith('B') && power > 0 ? 1000 : 1024;
-  return Math.round(Number(parts[1]) * base ** power);
+export function bytesOption(option: string, text: string): number {
+  const bytes = readBytes(text);
+  if (bytes === undefined) throw new UsageError(`\`${option}\` cannot be ${JSON.stringify(text)}`, 'write a size such as 64MiB, 1.5GB or 4096');
+  return bytes;
 }
 
 export function readSeconds(option: string, text: string): number {

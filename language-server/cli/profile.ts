@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { profile as measure } from '../measure/run.ts';
 import type { Cancellation, ProfileOptions, ProfileResult } from '../measure/run.ts';
 import type { ProfileReport } from '../protocol.ts';
-import { helpText, readArguments, readBytes, readSeconds } from './args.ts';
+import { bytesOption, helpText, readArguments, readSeconds } from './args.ts';
 import type { Arguments, OptionTable } from './args.ts';
 import { exitCodes, UsageError } from './io.ts';
 import type { IO } from './io.ts';
@@ -126,7 +126,7 @@ function readLimits(args: Arguments, io: IO): Limits {
   const tolerance = args.value('tolerance');
   if (tolerance !== undefined && file === undefined)
     throw new UsageError('`--tolerance` has no baseline to be measured from', 'add `--baseline FILE`');
-  const budgetBytes = budget === undefined ? undefined : readBytes('--budget', budget);
+  const budgetBytes = budget === undefined ? undefined : bytesOption('--budget', budget);
   if (file === undefined) return { budgetBytes, baseline: undefined };
   const report = readProfile(file, io);
   const percent = Number((tolerance ?? '0').replace(/%$/, ''));

@@ -1,20 +1,12 @@
 /**
  * Numbers and lines for people: bytes in IEC units, colour only where it is shown.
  *
- * Depends on: nothing.
+ * Depends on: core.
  */
-const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+import { writeBytes } from '../../runtime/core/bytes.ts';
 
 /** 25165824 -> `24.0 MiB`. */
-export function bytesText(bytes: number): string {
-  let value = Math.abs(bytes);
-  let unit = 0;
-  while (value >= 1023.95 && unit < units.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return `${bytes < 0 ? '-' : ''}${unit === 0 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]!}`;
-}
+export const bytesText = writeBytes;
 
 /** With its sign: `+4.0 MiB`, `-8.0 MiB`, `±0 B`. */
 export const differenceText = (bytes: number): string =>

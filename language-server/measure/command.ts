@@ -52,12 +52,26 @@ const needsLoader = (entry: string): boolean => !/\.[cm]?js$/.test(entry);
 
 const root = packageFolder();
 
-/** The instrument as built, else from the sources, which need the loader themselves. */
+/**
+ * The instrument as built. From the sources it is bundled into the cache first: threads of the program load it too, and
+ * those have no loader for TypeScript.
+ */
 function instrument(): readonly string[] {
-  const built = join(root, 'dist', 'runtime', 'register.js');
   const source = join(root, 'runtime', 'instrument', 'register.ts');
-  const fromSource = import.meta.url.endsWith('.ts') && existsSync(source);
-  return fromSource || !existsSync(built) ? [tsx(), pathToFileURL(source).href] : [pathToFileURL(built).href];
+  if (!import.meta.url.endsWith('.ts') || !existsSync(source)) return [pathToFileURL(join(root, 'dist', 'runtime', 'register.js')).href];
+  const bundle = join(root, '.cache', 'instrument', 'register.js');
+  const esbuild = createRequire(import.meta.url)('esbuild') as { buildSync(options: object): unknown };
+  esbuild.buildSync({
+    entryPoints: [source],
+    outfile: bundle,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    keepNames: true,
+    logLevel: 'silent',
+  });
+  return [pathToFileURL(bundle).href];
 }
 
 const tsx = (): string => pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;

@@ -31,7 +31,7 @@ import { watchWebGPU } from './webgpu.ts';
 import { createWriter } from './writer.ts';
 
 const here = fileURLToPath(import.meta.url.replace(/\?.*$/, ''));
-/** The package's own folder: two above, whether this runs from `runtime/instrument` or from `dist/runtime`. */
+/** The package's own folder: two above, whether this runs from `runtime/instrument`, from `dist/runtime` or from a cache beside them. */
 const packageRoot = dirname(dirname(dirname(here)));
 const ours = [join(packageRoot, 'runtime'), join(packageRoot, 'dist')].map((folder) => folder + '/');
 const isHook = new URL(import.meta.url).searchParams.has('hooks');
@@ -91,6 +91,7 @@ const shifted = (event: Event, shift: number): Event =>
 function ownerOf(file: string, seeUser: (file: string) => void): Owner {
   if (file.startsWith('node:') || file.startsWith('internal/') || file.startsWith('evalmachine.')) return { kind: 'hidden' };
   const path = pathOf(file);
+  if (path === here) return { kind: 'hidden' };
   const name = ours.some((folder) => path.startsWith(folder)) ? 'tidemark' : packageOf(path);
   if (name !== undefined) return { kind: 'library', name };
   seeUser(file);
@@ -192,7 +193,12 @@ let nextOnThread = mostFunctions / 2;
 function changed(source: string, file: string): string | undefined {
   const path = pathOf(file).replaceAll('\\', '/');
   if (path.includes('/node_modules/@jax-js/jax/')) return hookedSource(source);
-  if (path.includes('/node_modules/') || ours.some((folder) => path.startsWith(folder)) || !/^(file:|\/|[a-z]:)/i.test(file))
+  if (
+    path.includes('/node_modules/') ||
+    path === here ||
+    ours.some((folder) => path.startsWith(folder)) ||
+    !/^(file:|\/|[a-z]:)/i.test(file)
+  )
     return undefined;
   const first = isHook ? nextCounter : nextOnThread;
   const rewritten = rewrite(source, file, first);

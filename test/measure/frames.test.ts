@@ -1,0 +1,62 @@
+/**
+ * Each allocation of a program lands on its line: through `await`, closures, methods and source maps, for every library.
+ *
+ * The programs say in comments what their lines allocate; lines without a comment must allocate nothing. The totals are
+ * held against the library's own counters. Depends on: support.
+ */
+import assert from 'node:assert/strict';
+import { join, relative } from 'node:path';
+import { fixtures, marked, measured, root } from './support.ts';
+import type { Measured } from './support.ts';
+
+function assertLines({ report }: Measured, path: string): void {
+  const file = relative(root, path);
+  const found = report.lines
+    .filter((line) => line.file === file)
+    .map(({ line, allocations, allocatedBytes }) => `${line}: ${allocations} allocations, ${allocatedBytes} bytes`);
+  const expected = [...marked(path)].map(([line, { count, bytes }]) => `${line}: ${count} allocations, ${bytes} bytes`);
+  assert.deepEqual(found, expected);
+  assert.deepEqual(
+    report.lines.filter((line) => line.file !== file),
+    [],
+    'nothing is attributed to other files',
+  );
+}
+
+describe('frames', () => {
+  it('tensors of tfjs land on their lines, and their bytes are those of tf.memory()', async () => {
+    const path = join(fixtures, 'tfjs.ts');
+    const run = await measured({ entry: path });
+    assertLines(run, path);
+    const own = JSON.parse(run.stdout.trim().split('\n').at(-1)!) as { bytes: number; tensors: number };
+    assert.equal(run.report.liveBytesAtExit, own.bytes);
+    // Both layers, x, and in the second round: h of the first, the product, and the sum.
+    assert.equal(run.report.peakBytes, 2 * (4096 + 128) + 1024 + 3 * 1024);
+    assert.equal(run.report.peakReservedBytes, 0, 'the cpu backend makes no GPU memory');
+    assert.deepEqual(run.report.device, { kind: 'cpu', adapter: 'tfjs cpu', software: true });
+    const dense = run.report.functions.find(({ name }) => name === 'dense');
+    assert.deepEqual([dense?.calls, dense?.line], [2, 8]);
+  });
+
+  it('arrays of jax-js land on their lines, and what is alive at exit is what was never consumed', async () => {
+    const path = join(fixtures, 'jax-js.ts');
+    const run = await measured({ entry: path });
+    assertLines(run, path);
+    assert.equal(run.report.liveBytesAtExit, 4096, 'only `kept` was not consumed');
+    assert.equal(run.report.functions.find(({ name }) => name === 'ramp')?.calls, 3);
+    assert.deepEqual(run.report.leaks, [], 'a name at module level holds it');
+  });
+
+  it('buffers and textures of raw WebGPU land on their lines, staging told apart', async () => {
+    const path = join(fixtures, 'webgpu.ts');
+    const run = await measured({ entry: path });
+    assertLines(run, path);
+    assert.equal(run.report.peakBytes, 3 * 1024 + 2048 + 64);
+    assert.equal(run.report.peakReservedBytes, run.report.peakBytes);
+    assert.equal(run.report.liveBytesAtExit, 64);
+    assert.equal(run.report.device?.kind, 'webgpu');
+    const grow = run.report.functions.find(({ name }) => name === 'Ring.grow');
+    assert.deepEqual([grow?.calls, grow?.line], [3, 7]);
+    assert.deepEqual(run.report.liveAtPeak.map(({ kind }) => kind).toSorted(), ['buffer', 'buffer', 'buffer', 'buffer', 'texture']);
+  });
+});
