@@ -1,0 +1,176 @@
+/**
+ * Compiled functions while a program is walked, and what is known of each of their calls.
+ *
+ * A call whose argument shapes are known is traced by the runtime's own tracer: the walked function runs on tracers, and
+ * the Program is the one that running it would give. What can't be traced says why. Depends on: core, trace, ops,
+ * libraries, values, walk, shaped.
+ */
+import { printAval, type Aval, type KnownAval } from '../../runtime/core/aval.ts';
+import { named } from '../../runtime/core/dim.ts';
+import type { Program } from '../../runtime/core/program.ts';
+import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../../runtime/core/tree.ts';
+import type { Entry } from '../../runtime/ops/apply.ts';
+import type { Value } from '../../runtime/ops/value.ts';
+import { overLeaves, trace } from '../../runtime/trace/trace.ts';
+import type { FunctionId, Span } from '../lower/ir.ts';
+import { isShaped, knownAvalOf, ShapedArray } from '../shapes/shaped.ts';
+import { HostBuffer, isUnknown, Unknown, UnknownArray, type AnyFunction } from '../shapes/values.ts';
+import { CannotWalk } from './walk.ts';
+
+export type How = 'jit' | 'pmap' | 'vmap' | 'grad' | 'other';
+
+export interface CompiledFunction {
+  readonly call: AnyFunction;
+  readonly name: string;
+  readonly target: FunctionId | undefined;
+  readonly how: How;
+  /** The `jit(…)` call. */
+  readonly jit: Span;
+  readonly donateArgnums: readonly number[];
+  readonly staticArgnums: readonly number[];
+  readonly axisName: string | undefined;
+  /** Distinguishes functions that one `jit(…)` made at different times. */
+  readonly serial: number;
+}
+
+/** An argument wrapped in `donate(…)`. */
+export class DonateMark {
+  readonly value: unknown;
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+export interface Leaf {
+  /** Position of its argument. */
+  readonly argument: number;
+  /** `params.w`, by the names of the function's parameters. */
+  readonly path: string;
+  readonly aval: Aval | undefined;
+  /** The array given, where it is one. */
+  readonly array: object | undefined;
+  readonly donated: 'options' | 'mark' | undefined;
+}
+
+export interface TracedCall {
+  readonly program: Program<Entry>;
+  readonly result: Structure;
+}
+
+/** One call of a compiled function in one walk. */
+export interface ShapedCall {
+  readonly span: Span;
+  readonly function: CompiledFunction;
+  readonly leaves: readonly Leaf[];
+  /** Shapes, dtypes, structure and static arguments: what decides whether the function is traced again. */
+  readonly signature: string;
+  readonly traced: TracedCall | undefined;
+  /** Why there is no program. */
+  readonly unknown: string | undefined;
+  readonly time: number;
+}
+
+export interface Arguments {
+  readonly leaves: readonly Leaf[];
+  readonly values: readonly unknown[];
+  readonly structure: Structure;
+  readonly statics: ReadonlyMap<number, unknown>;
+  readonly signature: string;
+}
+
+/** Takes the arguments of a call apart. */
+export function argumentsOf(compiled: CompiledFunction, args: readonly unknown[], parameterNames: readonly string[]): Arguments {
+  const statics = new Map<number, unknown>();
+  const marked = new Set<unknown>();
+  const dynamic = args.map((argument, position) => {
+    if (compiled.staticArgnums.includes(position)) {
+      statics.set(position, argument);
+      return null;
+    }
+    return unmark(argument, marked, false);
+  });
+  const leaves: Leaf[] = [];
+  const values: unknown[] = [];
+  const structures = dynamic.map((argument, position) => {
+    const flat = flatten(argument);
+    const paths = leafPaths(flat.structure, parameterNames[position] ?? `argument ${position}`);
+    flat.leaves.forEach((value, k) => {
+      const donated = marked.has(value) ? 'mark' : compiled.donateArgnums.includes(position) && isArrayLike(value) ? 'options' : undefined;
+      leaves.push({ argument: position, path: paths[k]!, aval: avalOf(value), array: isArrayLike(value) ? value : undefined, donated });
+      values.push(value);
+    });
+    return flat.structure;
+  });
+  const structure: Structure = { kind: 'list', items: structures };
+  const avals = leaves.map(({ aval }) => (aval === undefined ? '?' : printAval(aval)));
+  const fixed = [...statics].map(([position, value]) => `${position}=${isUnknown(value) ? `${value.why}` : String(value)}`);
+  return { leaves, values, structure, statics, signature: [printStructure(structure), ...avals, ...fixed].join(' ') };
+}
+
+/** Arrays under `donate(…)` at any depth are remembered, and the handles taken off. */
+function unmark(value: unknown, marked: Set<unknown>, inside: boolean): unknown {
+  if (value instanceof DonateMark) return unmark(value.value, marked, true);
+  if (Array.isArray(value)) return value.map((item) => unmark(item, marked, inside));
+  if (typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, unmark(item, marked, inside)]));
+  }
+  if (inside && isArrayLike(value)) marked.add(value);
+  return value;
+}
+
+export const isArrayLike = (value: unknown): value is object => isShaped(value) || value instanceof UnknownArray;
+
+function avalOf(value: unknown): Aval | undefined {
+  if (isShaped(value)) return value.aval;
+  if (typeof value === 'number') return { shape: [], dtype: 'float32', weak: true };
+  if (typeof value === 'boolean') return { shape: [], dtype: 'bool' };
+  if (value instanceof HostBuffer && typeof value.length === 'number') {
+    const dtype = /^Int/.test(value.type) ? 'int32' : /^Uint/.test(value.type) ? 'uint32' : 'float32';
+    return { shape: [value.length], dtype };
+  }
+  // A number that isn't known is still a scalar; its value doesn't change the program.
+  if (value instanceof Unknown && value.dim !== undefined) return { shape: [], dtype: 'float32', weak: true };
+  return undefined;
+}
+
+/** Traces the function for these arguments; throws `CannotWalk` when the text doesn't say enough. */
+export function traceCall(compiled: CompiledFunction, { leaves, structure, statics }: Arguments): TracedCall {
+  const avals = leaves.map(({ aval, path }): KnownAval => {
+    if (aval === undefined) throw new CannotWalk(`the shape of \`${path}\` is not known`);
+    const known = knownAvalOf(new ShapedArray(aval));
+    if (known === undefined) throw new CannotWalk(`the shape of \`${path}\` is known by name only: ${printAval(aval)}`);
+    return known;
+  });
+  const withStatics = (...args: unknown[]): unknown =>
+    compiled.call(...args.map((argument, position) => (statics.has(position) ? statics.get(position) : argument)));
+  if (compiled.how === 'pmap') return tracePerLane(compiled, withStatics, avals, structure);
+  const over = overLeaves(withStatics, structure);
+  const program = trace(compiled.name, over.call, avals);
+  return { program, result: over.result() };
+}
+
+/** One lane's program, on arrays without their leading axis; with one lane its memory is that of the whole call. */
+function tracePerLane(compiled: CompiledFunction, call: AnyFunction, avals: readonly KnownAval[], structure: Structure): TracedCall {
+  const lanes = avals.find(({ shape }) => shape.length > 0)?.shape[0] ?? 1;
+  if (lanes !== 1) throw new CannotWalk(`the call runs on ${lanes} lanes`);
+  const inner = avals.map(({ shape, ...rest }) => ({ ...rest, shape: shape.slice(1) }));
+  const over = overLeaves(call, structure);
+  const axes = compiled.axisName === undefined ? {} : { axes: new Map([[compiled.axisName, lanes]]) };
+  const program = trace(compiled.name, over.call, inner, axes);
+  return { program, result: over.result() };
+}
+
+/** The results of a call as arrays outside of traces; returned inputs stay the same arrays. */
+export function resultOf(compiled: CompiledFunction, { program, result }: TracedCall, values: readonly unknown[]): unknown {
+  const lane = compiled.how === 'pmap' ? [1] : [];
+  const leaves = program.outputs.map((output): unknown => {
+    const input = program.inputs.findIndex((variable) => variable === output);
+    return input >= 0 ? values[input] : new ShapedArray({ ...output.aval, shape: [...lane, ...output.aval.shape] });
+  });
+  return rebuild(result, leaves);
+}
+
+/** A tree like the result, when the function couldn't be traced: the declared type must do. */
+export const unnamedDim = (name: string): Unknown => new Unknown(name, named(name));
+
+export type { Value };

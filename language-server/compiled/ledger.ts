@@ -1,0 +1,164 @@
+/**
+ * What one walk over a program does to memory, in order: arrays are born, used and freed, compiled calls run.
+ *
+ * Time counts these happenings. The ledger only writes down; peaks and late frees are folds over it (`memory/`). Bytes
+ * may be symbolic; known ones are rounded up as the allocator does. Depends on: core (aval, dim), lower/ir.
+ */
+import { avalBytes, type Aval } from '../../runtime/core/aval.ts';
+import { isKnown, minus, plus, type Dim } from '../../runtime/core/dim.ts';
+import type { FunctionId, Span } from '../lower/ir.ts';
+
+export type Freed = 'dispose' | 'using' | 'scope' | 'donated' | 'consumed';
+
+export interface Life {
+  readonly aval: Aval | undefined;
+  /** Undefined when the shape isn't known. */
+  readonly bytes: Dim | undefined;
+  readonly made: Span;
+  /** The function whose activation made it, and that activation. */
+  readonly function: FunctionId | undefined;
+  readonly activation: number;
+  readonly born: number;
+  name?: string;
+  /** Where the local that first got it is declared. */
+  declaration?: Span;
+  lastUse: number;
+  lastUseAt: Span;
+  freed?: { readonly time: number; readonly how: Freed; readonly at: Span };
+  /** A scope frees it, whoever else does. */
+  scoped: boolean;
+}
+
+/** A point at which bytes in use may be highest. */
+export interface Moment {
+  readonly time: number;
+  /** In use when it happens; undefined once something of unknown size is alive. */
+  readonly inUse: Dim | undefined;
+  readonly at: Span;
+  readonly what: 'allocation' | 'run';
+  /** Bytes that are in use only during a run, on top of its arguments. */
+  readonly duringBytes: Dim;
+  /** Functions that are running, outermost first. */
+  readonly activations: readonly number[];
+}
+
+export interface Activation {
+  readonly id: number;
+  readonly function: FunctionId;
+  readonly from: number;
+  to: number;
+}
+
+export const allocated = (aval: Aval): Dim => {
+  const bytes = avalBytes(aval);
+  return isKnown(bytes) ? Math.ceil(bytes / 256) * 256 : bytes;
+};
+
+export class Ledger {
+  readonly lives: Life[] = [];
+  readonly moments: Moment[] = [];
+  readonly activations: Activation[] = [];
+  private readonly ofArray = new WeakMap<object, Life>();
+  private readonly running: Activation[] = [];
+  private readonly scopes: Set<Life>[] = [];
+  private inUse: Dim = 0;
+  private unknownAlive = 0;
+  private now = 0;
+
+  enter(id: FunctionId): () => void {
+    const activation: Activation = { id: this.activations.length, function: id, from: this.now, to: Number.POSITIVE_INFINITY };
+    this.activations.push(activation);
+    this.running.push(activation);
+    return () => {
+      activation.to = this.now;
+      this.running.pop();
+    };
+  }
+
+  lifeOf(array: object): Life | undefined {
+    return this.ofArray.get(array);
+  }
+
+  /** `array` is new; nothing when it is known already (an alias). */
+  born(array: object, aval: Aval | undefined, made: Span): Life {
+    const known = this.ofArray.get(array);
+    if (known !== undefined) return known;
+    const bytes = aval === undefined ? undefined : allocated(aval);
+    const time = ++this.now;
+    const life: Life = {
+      aval,
+      bytes,
+      made,
+      function: this.running.at(-1)?.function,
+      activation: this.running.at(-1)?.id ?? -1,
+      born: time,
+      lastUse: time,
+      lastUseAt: made,
+      scoped: this.scopes.length > 0,
+    };
+    this.ofArray.set(array, life);
+    this.lives.push(life);
+    this.scopes.at(-1)?.add(life);
+    if (bytes === undefined) this.unknownAlive++;
+    else this.inUse = plus(this.inUse, bytes);
+    this.moment('allocation', made, 0);
+    return life;
+  }
+
+  used(array: object, at: Span): void {
+    const life = this.ofArray.get(array);
+    if (life === undefined || life.freed !== undefined) return;
+    life.lastUse = ++this.now;
+    life.lastUseAt = at;
+  }
+
+  freed(array: object, how: Freed, at: Span): void {
+    const life = this.ofArray.get(array);
+    if (life !== undefined) this.end(life, how, at);
+  }
+
+  /** A compiled call runs: `duringBytes` on top of what is in use. */
+  ran(at: Span, duringBytes: Dim): void {
+    this.now++;
+    this.moment('run', at, duringBytes);
+  }
+
+  /** All that `run` makes and `kept` doesn't reach is freed at its end. */
+  scope<T>(run: () => T, kept: (value: T) => readonly object[], at: Span): T {
+    const own = new Set<Life>();
+    this.scopes.push(own);
+    let value: T;
+    try {
+      value = run();
+    } finally {
+      this.scopes.pop();
+    }
+    const safe = new Set(kept(value).map((array) => this.ofArray.get(array)));
+    for (const life of own) {
+      if (!safe.has(life)) this.end(life, 'scope', at);
+      else {
+        life.scoped = this.scopes.length > 0;
+        this.scopes.at(-1)?.add(life);
+      }
+    }
+    return value;
+  }
+
+  private end(life: Life, how: Freed, at: Span): void {
+    if (life.freed !== undefined) return;
+    life.freed = { time: ++this.now, how, at };
+    if (life.bytes === undefined) this.unknownAlive--;
+    else this.inUse = minus(this.inUse, life.bytes);
+  }
+
+  private moment(what: Moment['what'], at: Span, duringBytes: Dim): void {
+    this.moments.push({
+      time: this.now,
+      inUse: this.unknownAlive > 0 ? undefined : this.inUse,
+      at,
+      what,
+      duringBytes,
+      activations: this.running.map(({ id }) => id),
+    });
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * Calls of array libraries while a program is walked: the runtime's own functions, applied to shapes or tracers.
+ *
+ * Which role a call has (compiles, transforms, frees, scopes …) comes from its library's model; what a function computes
+ * comes from the runtime, found by the name that the model gives it. Outside of traces a result whose shape can't be
+ * inferred is an array of unknown shape; inside it ends the walk. Depends on: core, functions, transforms, libraries,
+ * values, walk, shaped, jitted.
+ */
+import { isKnown, productOf, type Dim } from '../../runtime/core/dim.ts';
+import { LiteralValue } from '../../runtime/ops/value.ts';
+import { callOf, type Call, type LibraryModel } from '../libraries/model.ts';
+import { runtimeFunction } from './names.ts';
+import { DonateMark } from './jitted.ts';
+import { isPlainDtype, ofHost, ofShape } from '../shapes/hints.ts';
+import { isShaped, shaped } from '../shapes/shaped.ts';
+import { arraysIn, holdsUnknown, isArray, isUnknown, Unknown, UnknownArray, unknownOf, type AnyFunction } from '../shapes/values.ts';
+import { CannotWalk, type LibraryCall } from './walk.ts';
+
+export interface LibraryWorld {
+  readonly tracing: () => boolean;
+  readonly model: (id: string) => LibraryModel | undefined;
+  readonly made: (array: object, call: LibraryCall) => void;
+  readonly used: (value: unknown, call: LibraryCall) => void;
+  readonly freed: (array: object, call: LibraryCall, how: 'dispose' | 'donated') => void;
+  readonly scope: (run: () => unknown, call: LibraryCall) => unknown;
+  readonly compiles: (call: LibraryCall, role: Extract<NonNullable<Call['role']>, { kind: 'compiles' }>) => unknown;
+  /** `grad(f)` and the like outside of a trace. */
+  readonly transformed: (call: LibraryCall, how: string, real: AnyFunction) => unknown;
+  /** Runs a function of the runtime with the walk's place in force. */
+  readonly placed: (call: LibraryCall, run: () => unknown) => unknown;
+}
+
+export function callArrays(world: LibraryWorld, call: LibraryCall): unknown {
+  const model = world.model(call.library);
+  if (model === undefined) return unknownResult(world, call, `what \`${call.name}\` does`);
+  const entry = callOf(model, call.name);
+  const { role } = entry ?? {};
+  const verb = call.name.slice(call.name.lastIndexOf('.') + 1);
+  switch (role?.kind) {
+    case 'compiles':
+      return world.compiles(call, role);
+    case 'scope':
+      return typeof call.args[0] === 'function'
+        ? world.scope(() => (call.args[0] as AnyFunction)(), call)
+        : unknownResult(world, call, 'the scope');
+    case 'donateMark':
+      return world.tracing() ? call.args[0] : new DonateMark(call.args[0]);
+    case 'plansOnly':
+      return new Unknown('what planning a call says');
+    case 'transforms': {
+      const real = runtimeFunction(call.name);
+      if (real === undefined || typeof call.args[0] !== 'function') return unknownResult(world, call, `\`${call.name}\``);
+      return world.tracing() ? world.placed(call, () => real(...call.args)) : world.transformed(call, role.how, real);
+    }
+  }
+  if (entry?.arguments?.[0] === 'disposes' || (call.hasReceiver && model.free.includes(verb))) {
+    const target = entry?.arguments?.[0] === 'disposes' ? call.args[0] : call.receiver;
+    if (!world.tracing()) for (const array of arraysIn(target)) world.freed(array, call, 'dispose');
+    if (!world.tracing() && target instanceof UnknownArray) world.freed(target, call, 'dispose');
+    return undefined;
+  }
+  const receiver = call.receiver instanceof DonateMark ? call.receiver.value : call.receiver;
+  const args = call.args.map((argument) => (argument instanceof DonateMark ? argument.value : argument));
+  world.used([call.hasReceiver ? receiver : undefined, args], call);
+  const marked = [call.receiver, ...call.args].filter((value) => value instanceof DonateMark);
+  const result = entry?.reader === true ? new Unknown('the contents of an array') : compute(world, { ...call, receiver, args }, model);
+  for (const mark of marked) for (const array of arraysIn(mark.value)) world.freed(array, call, 'donated');
+  if (!world.tracing()) {
+    for (const array of arraysIn(result)) if (isShaped(array)) world.made(array, call);
+    if (result instanceof UnknownArray) world.made(result, call);
+  }
+  return result;
+}
+
+function compute(world: LibraryWorld, call: LibraryCall, model: LibraryModel): unknown {
+  if (call.construct) return unknownResult(world, call, `a new ${call.name}`);
+  const made = creation(world, call);
+  if (made !== undefined) return made;
+  const method =
+    call.hasReceiver &&
+    isArray(call.receiver) &&
+    call.name.includes('.') &&
+    model.arrays.includes(call.name.slice(0, call.name.indexOf('.')));
+  const name = call.name.slice(call.name.lastIndexOf('.') + 1);
+  const own: unknown = method ? Reflect.get(call.receiver as object, name) : runtimeFunction(call.name);
+  if (typeof own !== 'function') return unknownResult(world, call, `what \`${call.name}\` yields`);
+  const unknown = holdsUnknown([call.hasReceiver ? call.receiver : undefined, call.args]);
+  if (world.tracing() && unknown !== 'no') throw new CannotWalk(`an argument of \`${call.name}\` is not known`, call.span);
+  if (unknown === 'array') return unknownResult(world, call, 'an array of unknown shape');
+  const args = unknown === 'no' ? call.args : scalarsFor(call);
+  if (args === undefined) return unknownResult(world, call, `an argument of \`${call.name}\``);
+  try {
+    const result = world.placed(call, () => (own as AnyFunction).apply(call.hasReceiver ? call.receiver : undefined, [...args]));
+    return result instanceof LiteralValue ? shaped(result.aval) : result;
+  } catch (error) {
+    if (world.tracing() || error instanceof CannotWalk) throw error;
+    return unknownResult(world, call, `what \`${call.name}\` yields`);
+  }
+}
+
+/** Arrays are made of a shape whatever their contents; a shape may be symbolic. */
+function creation(world: LibraryWorld, call: LibraryCall): unknown {
+  if (world.tracing()) return undefined;
+  const name = call.name.slice(call.name.lastIndexOf('.') + 1);
+  const [first, second, third] = call.args;
+  switch (call.name) {
+    case 'numpy.zeros':
+    case 'numpy.ones':
+    case 'numpy.empty':
+      return ofShape(first, second);
+    case 'numpy.full':
+      return ofShape(first, third, typeof second === 'boolean' ? 'bool' : 'float32');
+    case 'random.normal':
+    case 'random.uniform':
+      return ofShape(second, third);
+    case 'numpy.arange':
+      return first instanceof Unknown && second === undefined
+        ? ofShape([first], undefined)
+        : first instanceof Unknown && isPlainDtype(second)
+          ? ofShape([first], second)
+          : undefined;
+    case 'numpy.eye':
+      return first instanceof Unknown ? ofShape([first, first], undefined) : undefined;
+    case 'numpy.array':
+    case 'numpy.asarray':
+    case 'devicePut':
+      return ofHost(first, second);
+    default:
+      return name === 'key' && isUnknown(first) ? shaped({ shape: [2], dtype: 'uint32' }) : undefined;
+  }
+}
+
+const elementwise =
+  /(^|\.)(add|sub|subtract|mul|multiply|div|divide|trueDivide|pow|power|maximum|minimum|where|mod|greater|less|greaterEqual|lessEqual|equal|notEqual|clip)$/;
+
+/** Unknown numbers beside arrays are scalars: any number gives the same shapes. */
+function scalarsFor(call: LibraryCall): readonly unknown[] | undefined {
+  if (!elementwise.test(call.name)) return undefined;
+  return call.args.map((argument) => (isUnknown(argument) ? 0.5 : argument));
+}
+
+export function unknownResult(world: LibraryWorld, call: LibraryCall, why: string): unknown {
+  if (world.tracing()) throw new CannotWalk(why, call.span);
+  return unknownOf(call.resultType, why, undefined, call.span);
+}
+
+/** Properties of arrays: metadata, and references where a library counts them. */
+export function readArray(object: unknown, key: string, retain: string | undefined): { readonly value: unknown } | undefined {
+  if (object instanceof DonateMark) return readArray(object.value, key, retain);
+  if (object instanceof UnknownArray) {
+    if (key === retain) return { value: object };
+    return key === 'isDisposed' || key === 'dtype' || key === 'shape' || key === 'size'
+      ? { value: new Unknown(`\`${key}\` of an array of unknown shape`) }
+      : undefined;
+  }
+  if (!isArray(object)) return undefined;
+  const { shape, dtype } = object.aval;
+  const value = (dim: Dim): unknown => (isKnown(dim) ? dim : new Unknown('a size', dim));
+  switch (key) {
+    case 'shape':
+      return { value: shape.map(value) };
+    case 'dtype':
+      return { value: dtype };
+    case 'ndim':
+    case 'rank':
+      return { value: shape.length };
+    case 'size':
+      return { value: value(productOf(shape)) };
+    case 'isDisposed':
+      return { value: new Unknown('whether an array is disposed') };
+    case 'nbytes':
+      return { value: new Unknown('bytes of an array') };
+    default:
+      return key === retain ? { value: object } : undefined;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What a traced program will need, for any choice of donations: the runtime's own compiler and planner.
+ *
+ * Planned for the class of adapter that people have by default; programs that print equally are planned once.
+ * Depends on: core, ir, compile, jitted.
+ */
+import type { Program } from '../../runtime/core/program.ts';
+import type { Analysis, Executable, Target } from '../../runtime/compile/executable.ts';
+import { compile } from '../../runtime/compile/pipeline.ts';
+import { printProgram } from '../../runtime/ir/print.ts';
+import type { Entry } from '../../runtime/ops/apply.ts';
+import type { Op } from '../../runtime/ops/op.ts';
+import type { Leaf } from './jitted.ts';
+
+export interface Plan {
+  readonly argumentBytes: number;
+  /** Planned peak of the call, arguments included, if exactly these leaves were donated. */
+  readonly peakWith: (donated: readonly boolean[]) => number;
+  /** The whole analysis for these donations. */
+  readonly analysis: (donated: readonly boolean[]) => Analysis;
+}
+
+const target: Target = { device: 'webgpu', adapter: 'software', float16: true };
+
+const byText = new Map<string, Plan | undefined>();
+const byProgram = new WeakMap<Program, Plan | undefined>();
+const mostRemembered = 500;
+
+/** Undefined when the program can't be planned (an op that the compiler doesn't know yet, a capture of unknown size). */
+export function planOf(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undefined {
+  if (byProgram.has(program)) return byProgram.get(program);
+  const text = `${printProgram(program)}\n${leaves.map(({ argument, path }) => `${argument}:${path}`).join(' ')}`;
+  if (!byText.has(text)) {
+    if (byText.size > mostRemembered) byText.clear();
+    byText.set(text, planned(program, leaves));
+  }
+  const plan = byText.get(text);
+  byProgram.set(program, plan);
+  return plan;
+}
+
+function planned(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undefined {
+  const executables = new Map<string, Executable>();
+  const executable = (donated: readonly boolean[]): Executable => {
+    const key = donated.map(Number).join('');
+    let made = executables.get(key);
+    if (made === undefined) {
+      made = compile(program as unknown as Program<Op>, {
+        donated,
+        target,
+        paths: leaves.map(({ path }) => path),
+        argnums: leaves.map(({ argument }) => argument),
+        now: () => 0,
+      });
+      executables.set(key, made);
+    }
+    return made;
+  };
+  const none = leaves.map(() => false);
+  try {
+    const { argumentBytes } = executable(none).analysis;
+    return {
+      argumentBytes,
+      peakWith: (donated) => executable(none).peakWith(donated),
+      analysis: (donated) => executable(donated).analysis,
+    };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What walks over the project say of memory: made once per check, asked by the rules.
+ *
+ * Depends on: compiled, libraries, lower/ir, flow/facts.
+ */
+import { explore, type Exploration } from '../compiled/explore.ts';
+import type { ShapedCall } from '../compiled/jitted.ts';
+import type { CapturedUse } from '../compiled/run.ts';
+import { models } from '../libraries/index.ts';
+import type { Project, Span, Unit } from '../lower/ir.ts';
+
+/** What an analysis is made from, and where it is kept: rules hand over their context. */
+export interface Asked {
+  readonly project: Project;
+  shared<T>(key: symbol, make: () => T): T;
+}
+
+export interface Analysis {
+  readonly exploration: Exploration;
+  /** All that walks saw of one call, each signature once. */
+  callsAt(span: Span): readonly ShapedCall[];
+  /** All calls of what was compiled at `jit`. */
+  callsOf(jit: Span): readonly ShapedCall[];
+  readonly captured: readonly CapturedUse[];
+}
+
+const key = Symbol('memory analysis');
+
+export const analysisOf = ({ project, shared }: Asked): Analysis => shared(key, () => analyse(project));
+
+export const spanKey = ({ file, start, end }: Span): string => `${file}:${start}:${end}`;
+
+export function analyse(project: Project): Analysis {
+  const units = [...project.units.values()].filter(worthWalking);
+  const exploration = explore({ project, models, units });
+  const byCall = new Map<string, Map<string, ShapedCall>>();
+  const byJit = new Map<string, ShapedCall[]>();
+  const captured = new Map<string, CapturedUse>();
+  for (const run of exploration.runs) {
+    for (const call of run.calls) {
+      const at = spanKey(call.span);
+      const signatures = byCall.get(at) ?? new Map<string, ShapedCall>();
+      byCall.set(at, signatures);
+      // Two functions made by one factory may differ in what they capture: keep both.
+      const signature = `${call.function.jit.start} ${call.signature} ${call.leaves.map(({ donated }) => donated ?? '-').join('')} ${call.unknown ?? ''}`;
+      if (signatures.has(signature)) continue;
+      signatures.set(signature, call);
+      const jit = spanKey(call.function.jit);
+      byJit.set(jit, [...(byJit.get(jit) ?? []), call]);
+    }
+    for (const use of run.captured) {
+      const at = `${spanKey(use.span)} ${spanKey(use.jit)} ${use.name ?? ''}`;
+      if (!captured.has(at)) captured.set(at, use);
+    }
+  }
+  return {
+    exploration,
+    callsAt: (span) => [...(byCall.get(spanKey(span))?.values() ?? [])],
+    callsOf: (jit) => byJit.get(spanKey(jit)) ?? [],
+    captured: [...captured.values()],
+  };
+}
+
+/** Files that use a library which compiles functions, or whose arrays have a budget. */
+function worthWalking(unit: Unit): boolean {
+  const compiles = models.some(
+    (model) => unit.libraries.has(model.id) && Object.values(model.calls).some((call) => call.role?.kind === 'compiles'),
+  );
+  return compiles;
+}

@@ -1,0 +1,84 @@
+/**
+ * Arrays that stay alive across the peak though nothing reads them any more.
+ *
+ * In the walk with the highest peak an array counts when its last use lies before that peak, its end behind it, and the
+ * peak would be lower by `minBytes` had it been freed at its last use. No walk may show it used later.
+ * Depends on: core (dim), compiled, lower/ir.
+ */
+import { isKnown, plus } from '../../runtime/core/dim.ts';
+import type { Life, Ledger } from '../compiled/ledger.ts';
+import type { Span } from '../lower/ir.ts';
+import { spanKey, type Analysis } from './analysis.ts';
+
+export interface LateFree {
+  /** The declaration of the local that keeps it. */
+  readonly declaration: Span;
+  readonly name: string;
+  readonly made: Span;
+  readonly lastUse: Span;
+  readonly freedAt: Span;
+  readonly how: 'dispose' | 'using';
+  readonly peakAt: Span;
+  readonly bytes: number;
+  readonly savesBytes: number;
+}
+
+export function lateFrees({ exploration }: Analysis, minBytes: number): readonly LateFree[] {
+  const found = new Map<string, LateFree>();
+  const usedLater = new Set<string>();
+  for (const { ledger, ended } of exploration.runs) {
+    if (ended !== undefined) continue;
+    const moments = series(ledger);
+    const top = highest(moments);
+    if (top === undefined) continue;
+    for (const life of ledger.lives) {
+      const { bytes, freed, declaration, name } = life;
+      if (typeof bytes !== 'number' || bytes < minBytes || freed === undefined || declaration === undefined || name === undefined) continue;
+      const at = spanKey(declaration);
+      if (life.born > top.time || freed.time <= top.time) continue;
+      if (life.lastUse >= top.time) usedLater.add(at);
+      else if (!life.scoped && (freed.how === 'dispose' || freed.how === 'using') && !name.startsWith('this.')) {
+        const savesBytes = top.bytes - peakWithout(moments, life);
+        if (savesBytes < minBytes) continue;
+        const best = found.get(at);
+        if (best !== undefined && best.savesBytes >= savesBytes) continue;
+        found.set(at, {
+          declaration,
+          name,
+          made: life.made,
+          lastUse: life.lastUseAt,
+          freedAt: freed.at,
+          how: freed.how,
+          peakAt: top.at,
+          bytes,
+          savesBytes,
+        });
+      }
+    }
+  }
+  return [...found].filter(([at]) => !usedLater.has(at)).map(([, late]) => late);
+}
+
+interface Point {
+  readonly time: number;
+  readonly bytes: number;
+  readonly at: Span;
+}
+
+function series({ moments }: Ledger): readonly Point[] {
+  return moments.flatMap(({ time, inUse, duringBytes, at }) => {
+    if (inUse === undefined) return [];
+    const bytes = plus(inUse, duringBytes);
+    return isKnown(bytes) ? [{ time, bytes, at }] : [];
+  });
+}
+
+const highest = (points: readonly Point[]): Point | undefined =>
+  points.reduce<Point | undefined>((best, point) => (best === undefined || point.bytes > best.bytes ? point : best), undefined);
+
+/** The peak if the array had been freed right after its last use. */
+function peakWithout(points: readonly Point[], { bytes, lastUse, freed }: Life): number {
+  const own = typeof bytes === 'number' ? bytes : 0;
+  const end = freed?.time ?? Number.POSITIVE_INFINITY;
+  return points.reduce((most, point) => Math.max(most, point.time > lastUse && point.time < end ? point.bytes - own : point.bytes), 0);
+}

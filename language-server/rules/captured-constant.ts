@@ -1,0 +1,61 @@
+import { printAval, avalBytes } from '../../runtime/core/aval.ts';
+import { writeBytes } from '../../runtime/core/bytes.ts';
+import { analysisOf } from '../memory/analysis.ts';
+import type { Cases, Rule } from './rule.ts';
+
+/** Smaller tables belong into a program: filter taps, means of channels. */
+const leastBytes = 64 * 1024;
+
+export const rule: Rule = {
+  id: 'captured-constant',
+  severity: 'warning',
+  summary: 'A compiled function closes over an array that becomes part of the program.',
+  docs: `
+An array that a compiled function reads from outside is a constant of its program: it stays alive as long as the program
+does, can never be donated, and a new array means a new program. Pass it as an argument.`,
+  *check(context) {
+    for (const { array, span, jit, name, function: within } of analysisOf(context).captured) {
+      if (span.file !== context.unit.file) continue;
+      const bytes = avalBytes(array.aval);
+      if (typeof bytes !== 'number') {
+        context.silent('the size of the captured array is not known');
+        continue;
+      }
+      if (bytes < leastBytes) continue;
+      const what = name === undefined ? 'an array' : `\`${name.replace(/^this\./, '')}\``;
+      yield {
+        span,
+        message: `${what} (${printAval(array.aval)}, ${writeBytes(bytes)}) is captured by a compiled function: it becomes a constant of the program, which keeps it alive and can't take its buffer`,
+        notes: [{ span: jit, text: 'compiled here' }],
+        intents:
+          within === undefined || name === undefined
+            ? []
+            : [{ kind: 'captureToArgument', title: `pass ${what} as an argument`, safe: false, use: span, jit, name }],
+      };
+    }
+  },
+};
+
+export const cases: Cases = {
+  bad: [
+    `
+import { jit, np, type Array } from 'tidemark';
+const table = np.ones([1000, 1000]);
+const look = jit((x: Array): Array => x.matmul(table));
+//                                    ^^^^^^^^^^^^^^^ warning: \`table\` (f32[1000,1000], 3.8 MiB) is captured by a compiled function: it becomes a constant of the program, which keeps it alive and can't take its buffer
+export function main(): void {
+  using x = np.ones([4, 1000]);
+  look(x).dispose();
+}`,
+  ],
+  good: [
+    `
+import { jit, np, type Array } from 'tidemark';
+const taps = np.array([0.25, 0.5, 0.25]);
+const filter = jit((x: Array): Array => x.mul(taps).sum());
+export function main(): void {
+  using x = np.ones([1000, 3]);
+  filter(x).dispose();
+}`,
+  ],
+};

@@ -1,0 +1,166 @@
+import { writeBytes } from '../../runtime/core/bytes.ts';
+import type { CompiledCall } from '../flow/facts.ts';
+import type { Intent } from '../lower/intent.ts';
+import type { Span } from '../lower/ir.ts';
+import { analysisOf, spanKey, type Analysis } from '../memory/analysis.ts';
+import { saving, type Saving } from '../memory/candidates.ts';
+import { isKnownOnlyHere } from '../memory/holders.ts';
+import type { Cases, Finding, Rule, RuleContext } from './rule.ts';
+
+export const rule: Rule = {
+  id: 'missed-donation',
+  severity: 'info',
+  summary: 'An argument of a compiled call is dead after it and could have given its buffer to an output.',
+  docs: `
+A compiled function returns new arrays, and the arrays that they replace are freed only afterwards: for the length of the
+call both are resident. An argument that nothing reads after the call, and whose bytes an output needs, can be donated:
+\`jit(f, { donateArgnums: [0] })\`. Its buffer then becomes the output's, and results stay the same bit for bit. The saving
+that is promised is the planned peak of the call without the donation minus the peak with it, so it is what a run measures.`,
+  *check(context) {
+    const analysis = analysisOf(context);
+    for (const call of context.calls) {
+      const dead = call.arguments.filter(
+        (argument) => argument.arrays && argument.donated === undefined && argument.after === 'dead' && argument.owner !== 'caller',
+      );
+      if (dead.length === 0) {
+        if (call.arguments.some((argument) => argument.arrays && argument.owner === 'caller' && argument.after !== 'read'))
+          context.silent('an argument belongs to the caller');
+        continue;
+      }
+      const best = bestSaving(
+        context,
+        analysis,
+        call,
+        dead.map(({ position }) => position),
+      );
+      if (best !== undefined) yield finding(context, analysis, call, best);
+    }
+  },
+};
+
+/** Over all shapes that reach the call: the arguments that pay for each, and the largest saving. */
+function bestSaving(context: RuleContext, analysis: Analysis, call: CompiledCall, dead: readonly number[]): Saving | undefined {
+  const seen = analysis.callsAt(call.span);
+  if (seen.length === 0) context.silent('no walk reaches the call');
+  const savings: Saving[] = [];
+  for (const shaped of seen) {
+    if (shaped.traced === undefined) {
+      context.silent(shaped.unknown ?? 'the program is not known');
+      continue;
+    }
+    if (sharesBuffers(shaped.leaves.map(({ array }) => array))) {
+      context.silent('one array is passed twice');
+      return undefined;
+    }
+    const found = saving(shaped, dead, context.settings.minBytes);
+    if (found === undefined) context.silent('no output needs the bytes, or the peak stays the same');
+    else savings.push(found);
+  }
+  return savings.toSorted((a, b) => b.savesBytes - a.savesBytes)[0];
+}
+
+function sharesBuffers(arrays: readonly (object | undefined)[]): boolean {
+  const own = arrays.filter((array) => array !== undefined);
+  return new Set(own).size < own.length;
+}
+
+function finding(
+  context: RuleContext,
+  analysis: Analysis,
+  call: CompiledCall,
+  { positions, savesBytes, bytesBefore, bytesAfter }: Saving,
+): Finding {
+  const given = call.arguments.filter(({ position }) => positions.includes(position));
+  const names = given.map(({ name, position }) => (name === undefined ? `argument ${position}` : `\`${name}\``));
+  const frees = given.flatMap(({ freedAt }) => freedAt);
+  return {
+    span: call.span,
+    message: `${listed(names)} ${given.length === 1 ? 'is' : 'are'} dead after this call but not donated: donating lowers its peak by ${writeBytes(savesBytes)}, from ${writeBytes(bytesBefore)} to ${writeBytes(bytesAfter)}`,
+    notes: [{ span: call.jit, text: 'compiled here' }, ...frees.slice(0, 3).map((span) => ({ span, text: 'freed here' }))],
+    intents: intents(context, analysis, call, positions),
+    savesBytes,
+  };
+}
+
+/** At the `jit` when all its calls allow it; else at this call. */
+function intents(context: RuleContext, analysis: Analysis, call: CompiledCall, positions: readonly number[]): readonly Intent[] {
+  const jit = spanKey(call.jit);
+  const siblings = context.allCalls.filter((other) => spanKey(other.jit) === jit);
+  const consent = siblings.every((other) => positions.every((position) => allows(other, position)));
+  const proven = consent && analysis.callsOf(call.jit).every((seen) => !sharesBuffers(seen.leaves.map(({ array }) => array)));
+  const all = siblings.flatMap((other) =>
+    other.arguments.filter(({ position }) => positions.includes(position)).flatMap(({ freedAt }) => freedAt),
+  );
+  if (consent) {
+    const only = isKnownOnlyHere(context.project, call.jit, siblings);
+    return [
+      {
+        kind: 'donateAtJit',
+        title: `donate ${positions.length === 1 ? `argument ${positions[0]}` : `arguments ${positions.join(', ')}`} of \`${call.name}\``,
+        safe: proven && only,
+        jit: call.jit,
+        positions,
+        deadDisposes: proven && only ? once(all) : [],
+      },
+    ];
+  }
+  return call.arguments
+    .filter(({ position }) => positions.includes(position))
+    .map(({ span, name, freedAt }) => ({
+      kind: 'donateAtCall' as const,
+      title: `donate ${name === undefined ? 'the argument' : `\`${name}\``} at this call`,
+      safe: !call.inLoop || freedAt.length > 0,
+      argument: span,
+      deadDisposes: once(freedAt),
+    }));
+}
+
+function allows(call: CompiledCall, position: number): boolean {
+  const argument = call.arguments.find((other) => other.position === position);
+  return (
+    argument !== undefined &&
+    (argument.donated !== undefined || !argument.arrays || (argument.after === 'dead' && argument.owner !== 'caller'))
+  );
+}
+
+const once = (spans: readonly Span[]): readonly Span[] => [...new Map(spans.map((span) => [spanKey(span), span])).values()];
+
+const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)!}`;
+
+export const cases: Cases = {
+  bad: [
+    `
+import { jit, np, type Array } from 'tidemark';
+const update = jit((w: Array): Array => w.mul(0.9).add(1));
+export function train(): Array {
+  let w = np.ones([1024, 1024]);
+  for (let i = 0; i < 3; i++) {
+    const next = update(w);
+    //           ^^^^^^^^^ info: \`w\` is dead after this call but not donated: donating lowers its peak by 4.0 MiB, from 8.0 MiB to 4.0 MiB
+    w.dispose();
+    w = next;
+  }
+  return w;
+}`,
+  ],
+  good: [
+    `
+import { jit, np, type Array } from 'tidemark';
+const update = jit((w: Array): Array => w.mul(0.9).add(1), { donateArgnums: [0] });
+export function train(): Array {
+  let w = np.ones([1024, 1024]);
+  for (let i = 0; i < 3; i++) w = update(w);
+  return w;
+}`,
+    `
+import { jit, np, type Array } from 'tidemark';
+const update = jit((w: Array): Array => w.mul(0.9).add(1));
+export async function compare(): Promise<number> {
+  using w = np.ones([1024, 1024]);
+  using next = update(w);
+  using change = next.sub(w).max();
+  return change.item();
+}`,
+  ],
+};
