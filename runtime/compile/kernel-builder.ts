@@ -11,10 +11,10 @@ import { isLiteral, type Atom, type Equation, type Variable } from '../core/prog
 import { int, linear, unravelled } from '../ops/arithmetic.ts';
 import type { ElementContext, Op } from '../ops/op.ts';
 import { constant, coordinate, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
-import { affineOf, factorOf, sameAffine, scalarOf, type Affine, type Bounds } from './affine.ts';
+import { affineOf, sameAffine, scalarOf, type Bounds, type Term } from './affine.ts';
 import { makeKeys } from './keys.ts';
 import type { Contraction, Factor, Form, Result } from './kernel.ts';
-import { mapScalar } from './scalar-walk.ts';
+import { mapScalar, visit } from './scalar-walk.ts';
 
 /** Which variables one kernel writes, and what they are built around. */
 export interface Group {
@@ -265,6 +265,7 @@ function writeContraction(group: Group, equation: Equation<Op>, definitions: Def
   const factor = (side: 0 | 1): Factor => factorFrom(equation, side, sides, depth, writer, bounds);
   const contraction: Contraction = {
     sum,
+    k: depth,
     batch: extents[0]!,
     rows: extents[1]!,
     columns: extents[2]!,
@@ -298,20 +299,36 @@ function factorFrom(equation: Equation<Op>, side: 0 | 1, sides: ReturnType<typeo
   const element = writer.elementOf(operand, index);
   if (element.kind !== 'load') throw new Unfit(operand);
   const affine = affineOf(element.index[0]!, bounds);
-  const keys = [coordinate(side + 1), { kind: 'variable', variable: depth, dtype: 'int32' } as const].map(bounds.keys.of);
-  const start = { constant: affine.constant, terms: affine.terms.filter(({ key }) => !keys.includes(key)) };
-  // Whatever else is in it may depend on the batch only: an invocation computes it once.
-  if (start.terms.some(({ atom }) => !onlyBatch(atom))) throw new Unfit(operand);
-  return { operand: element.operand, start: scalarOf(start), free: factorOf(affine, keys[0]!), depth: factorOf(affine, keys[1]!) };
+  const parts = { start: [] as Term[], free: [] as Term[], depth: [] as Term[] };
+  for (const term of affine.terms) {
+    const part = partOf(term.atom, side + 1);
+    if (part === undefined) throw new Unfit(operand);
+    parts[part].push(term);
+  }
+  const scalar = (terms: readonly Term[], shift = 0): Scalar => scalarOf({ constant: shift, terms });
+  const strideOf = (terms: readonly Term[], kind: 'coordinate' | 'variable'): number | undefined =>
+    terms.length === 0 ? 0 : terms.length === 1 && terms[0]!.atom.kind === kind ? terms[0]!.factor : undefined;
+  const freeStride = strideOf(parts.free, 'coordinate');
+  const depthStride = strideOf(parts.depth, 'variable');
+  return {
+    operand: element.operand,
+    start: scalar(parts.start, affine.constant),
+    free: scalar(parts.free),
+    ...(freeStride === undefined ? {} : { freeStride }),
+    depth: scalar(parts.depth),
+    ...(depthStride === undefined ? {} : { depthStride }),
+  };
 }
 
-function onlyBatch(scalar: Scalar): boolean {
-  let only = true;
-  mapScalar(scalar, (one) => {
-    if (one.kind === 'variable' || one.kind === 'load' || (one.kind === 'coordinate' && one.axis !== 0)) only = false;
-    return one;
+/** Whether a term depends on the batch, on rows or columns, or on the depth; undefined when on several, or on data. */
+function partOf(atom: Scalar, free: number): 'start' | 'free' | 'depth' | undefined {
+  const found = new Set<'start' | 'free' | 'depth' | undefined>();
+  visit([atom], (one) => {
+    if (one.kind === 'variable') found.add('depth');
+    else if (one.kind === 'coordinate') found.add(one.axis === 0 ? 'start' : one.axis === free ? 'free' : undefined);
+    else if (one.kind === 'load' || one.kind === 'loop' || one.kind === 'choose') found.add(undefined);
   });
-  return only;
+  return found.size === 1 ? [...found][0] : undefined;
 }
 
 function writeUpdate(group: Group, equation: Equation<Op>, definitions: Definitions): Written {
@@ -378,5 +395,3 @@ export function inPlacePairs({ extents, operands, results, form }: Written): { r
     index !== undefined ? [] : operands.flatMap((variable, operand) => (read.has(operand) && !elsewhere.has(operand) && bytesOf(variable.aval) === bytesOf(aval) ? [{ result, operand }] : [])),
   );
 }
-
-export type { Affine };

@@ -51,8 +51,9 @@ export function kernelKey({ extents, operands, results, form }: Written): string
   };
   const head = `${form.kind}[${extents.join()}] (${operands.map(({ aval }) => printAval(aval)).join(', ')})`;
   if (form.kind === 'contraction') {
-    const { left, right, batch, rows, columns, depth, sum } = form.contraction;
-    lines.push(`${symbolName(sum)} = ${batch}×${rows}×${columns} over ${depth}: s${left.operand}[${write(left.start)}, ${left.free}, ${left.depth}] · s${right.operand}[${write(right.start)}, ${right.free}, ${right.depth}]`);
+    const { left, right, batch, rows, columns, depth, sum, k } = form.contraction;
+    symbolName(k);
+    lines.push(`${symbolName(sum)} = ${batch}×${rows}×${columns} over ${depth}: s${left.operand}[${write(left.start)} + ${write(left.free)} + ${write(left.depth)}] · s${right.operand}[${write(right.start)} + ${write(right.free)} + ${write(right.depth)}]`);
   }
   for (const { aval, value, index, inside } of results)
     lines.push(`-> ${printAval(aval)}${index ? `[${index.map(write).join()}]` : ''} = ${write(value)}${inside ? ` if ${write(inside)}` : ''}`);

@@ -49,6 +49,8 @@ export type Form =
 
 export interface Contraction {
   readonly sum: symbol;
+  /** The position along the contracted dimension, in `depth` of the factors. */
+  readonly k: symbol;
   /** Extents: batch, rows, columns, depth. */
   readonly batch: number;
   readonly rows: number;
@@ -58,13 +60,16 @@ export interface Contraction {
   readonly right: Factor;
 }
 
-/** Where the elements of a factor lie, in elements from the operand's start. */
+/** Where the elements of a factor lie, in elements from the operand's start: start(batch) + free(row or column) + depth(k). */
 export interface Factor {
   readonly operand: number;
   /** Depends on coordinate 0 (the batch) only. */
   readonly start: Scalar;
-  /** Stride along rows (left) or columns (right). */
-  readonly free: number;
-  /** Stride along the contracted dimension. */
-  readonly depth: number;
+  /** Depends on coordinate 1 (rows of the left factor) or 2 (columns of the right one) only. */
+  readonly free: Scalar;
+  /** The stride, when `free` is that times the coordinate. */
+  readonly freeStride?: number;
+  /** Depends on the variable `k` of the contraction only. */
+  readonly depth: Scalar;
+  readonly depthStride?: number;
 }

@@ -76,3 +76,63 @@ export function tracerEscaped(array: string, traced: string, madeAt: string): Ti
     'return it from the traced function instead of storing it',
   );
 }
+
+export interface Shortage {
+  readonly request: number;
+  readonly limit: number;
+  readonly inUse: number;
+  readonly free: number;
+  readonly largestHole: number;
+  /** No single buffer of the device can be larger. */
+  readonly largestBuffer: number;
+  /** What is alive, by line, largest first. */
+  readonly arrays: readonly { readonly place: string; readonly bytes: number; readonly count: number; readonly what: string }[];
+  /** A collection was asked for in vain: handles that a synchronous loop dropped can't be collected before it ends. */
+  readonly synchronous: boolean;
+}
+
+const binaryUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+/** Bytes for people: 1.5 MiB. */
+export function bytesText(bytes: number): string {
+  const unit = Math.min(binaryUnits.length - 1, bytes < 1024 ? 0 : Math.floor(Math.log2(bytes) / 10));
+  return unit === 0 ? `${bytes} bytes` : `${(bytes / 1024 ** unit).toFixed(1)} ${binaryUnits[unit]!}`;
+}
+
+const mostLines = 8;
+
+export function outOfMemory({ request, limit, inUse, free, largestHole, largestBuffer, arrays, synchronous }: Shortage): OutOfMemoryError {
+  const shown = arrays.slice(0, mostLines).map(({ place, bytes, count, what }) => `${bytesText(bytes)} in ${count === 1 ? what : `${count} arrays, the first ${what}`} at ${place}`);
+  const rest = arrays.slice(mostLines).reduce((sum, { bytes }) => sum + bytes, 0);
+  return new OutOfMemoryError(
+    'out-of-memory',
+    `out of memory: ${bytesText(request)} were asked for`,
+    [
+      `${bytesText(inUse)} of ${bytesText(limit)} are in use, ${bytesText(free)} are free, the largest hole has ${bytesText(largestHole)}`,
+      ...(request > largestBuffer ? [`one buffer of this device has at most ${bytesText(largestBuffer)}`] : []),
+      ...shown,
+      ...(rest > 0 ? [`${bytesText(rest)} in arrays of other lines`] : []),
+      ...(synchronous ? ['arrays that a loop without `await` has dropped are not collected before it ends'] : []),
+    ],
+    'donate or dispose what is no longer needed, use `scope` or `using` in loops, or raise the limit by `init({ memory: { limit } })` or TIDEMARK_MEM_LIMIT',
+  );
+}
+
+export function deviceLost(reason: string): DeviceLostError {
+  return new DeviceLostError('device-lost', `the device was lost: ${reason}`, ['arrays on it are gone'], 'call `init()` for a new device and put the arrays on it again');
+}
+
+export function noDevice(tried: readonly string[]): TidemarkError {
+  return new TidemarkError('no-device', 'no WebGPU device was found', tried, 'install a GPU driver, or software Vulkan (`npm run build` of tidemark unpacks SwiftShader; Debian: `apt install chromium`), or set TIDEMARK_DEVICE=cpu');
+}
+
+export function settingTooLate(setting: string): TidemarkError {
+  return new TidemarkError('late-setting', `\`${setting}\` comes after the device was first used`, ['memory is already laid out'], 'call `init` before the first array is made, or set the environment variable at the start of the process');
+}
+
+export function settingUnknown(setting: string, value: string, allowed: string): TidemarkError {
+  return new TidemarkError('unknown-setting', `\`${setting}\` is ${value}`, [], `give it ${allowed}`);
+}
+
+export function deviceNotReady(): TidemarkError {
+  return new TidemarkError('no-device', 'the WebGPU device is not open yet', ['opening a device takes a moment that only `await` can wait for'], '`await init()` before the first array is made, or set TIDEMARK_DEVICE=cpu');
+}

@@ -1,0 +1,308 @@
+/**
+ * Handles on arrays, calls, and donation, the same on every device.
+ *
+ * A call takes its arena before anything changes, so running out of memory leaves all arguments alive. When it is
+ * submitted, donated handles are dead; outputs are cut out of the arena and of donated buffers, and the rest is free.
+ *
+ *     before   | arena: tmp | out0 | tmp | out1 |     donated: | x |
+ *     after    |    free    | out0 | free| out1 |              | out2 |
+ *
+ * Depends on: core, compile, allocator, backend, memory-events.
+ */
+import { knownBytes, printAval, type KnownAval } from '../core/aval.ts';
+import { deviceLost, outOfMemory } from '../core/errors.ts';
+import type { Place } from '../core/source.ts';
+import type { Executable, Location } from '../compile/executable.ts';
+import { NoRoom, type Allocation, type Allocator, type AllocatorOptions, makeAllocator } from './allocator.ts';
+import { shifted, type Backend, type Resolve, type Spot } from './backend.ts';
+import type { Buffer, Dead, Device, FreedBy, RunOptions, TypedArray } from './device.ts';
+import { makeEventWriter, nextId } from './memory-events.ts';
+import { arrayOf, filled, viewOf } from './typed-arrays.ts';
+
+interface Handle extends Buffer {
+  dead: Dead | undefined;
+}
+
+export interface DeviceSettings {
+  readonly allocator: Omit<AllocatorOptions, 'limit'> & { readonly limit?: number };
+  /** Asks for a garbage collection; absent where that can't be asked for. */
+  readonly collect?: () => void;
+}
+
+/** From here on a collection is asked for whenever bytes in use have doubled. */
+const leastBytesToCollect = 64 * 1024 * 1024;
+
+export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
+  const events = makeEventWriter();
+  const live = new Map<number, Handle>();
+  let lostBecause: string | undefined;
+  let collectAt = leastBytesToCollect;
+  const reservations = new Map<number, number>();
+  const allocator: Allocator = makeAllocator(
+    {
+      ...backend.backing,
+      create(bytes) {
+        const slab = backend.backing.create(bytes);
+        const id = nextId();
+        reservations.set(slab, id);
+        events.write({ kind: 'reserve', id, bytes, layer: 'tidemark', place: undefined });
+        return slab;
+      },
+      destroy(slab) {
+        backend.backing.destroy(slab);
+        const id = reservations.get(slab);
+        reservations.delete(slab);
+        if (id !== undefined) events.write({ kind: 'unreserve', id });
+      },
+    },
+    { ...settings.allocator, limit: settings.allocator.limit ?? backend.defaultLimit },
+  );
+  events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
+  void backend.lost.then((reason) => {
+    lostBecause = reason;
+    for (const handle of live.values()) handle.dead = { how: 'lost', place: undefined, to: undefined };
+    live.clear();
+    events.write({ kind: 'mark', name: 'lost', text: reason });
+  });
+
+  const usable = (): void => {
+    if (lostBecause !== undefined) throw deviceLost(lostBecause);
+  };
+  /** Runs `take`; out of room, once more after a collection; then with the words for people. */
+  const roomFor = <T>(take: () => T): T => {
+    const inUse = allocator.stats().bytesInUse;
+    if (inUse >= collectAt) {
+      settings.collect?.();
+      collectAt = Math.max(leastBytesToCollect, 2 * inUse);
+    }
+    try {
+      return take();
+    } catch (fault) {
+      if (!(fault instanceof NoRoom)) throw fault;
+      settings.collect?.();
+      try {
+        return take();
+      } catch (again) {
+        throw again instanceof NoRoom ? outOfMemory(shortage(again.request)) : again;
+      }
+    }
+  };
+  const shortage = (request: number) => {
+    const stats = allocator.stats();
+    const byPlace = new Map<string, { bytes: number; count: number; what: string }>();
+    for (const { bytes, place, aval } of live.values()) {
+      const key = place === undefined ? 'unknown place' : `${place.file}:${place.line}`;
+      const entry = byPlace.get(key) ?? { bytes: 0, count: 0, what: printAval(aval) };
+      entry.bytes += bytes;
+      entry.count += 1;
+      byPlace.set(key, entry);
+    }
+    const arrays = [...byPlace].map(([place, entry]) => ({ place, ...entry })).toSorted((a, b) => b.bytes - a.bytes);
+    const free = Math.max(0, stats.bytesLimit - stats.bytesInUse);
+    return { request, limit: stats.bytesLimit, inUse: stats.bytesInUse, free, largestHole: Math.max(stats.largestFreeBlockBytes, stats.bytesLimit - stats.bytesReserved), largestBuffer: backend.backing.maxSlabBytes, arrays, synchronous: settings.collect !== undefined };
+  };
+  const handleOn = (allocation: Allocation, aval: KnownAval, place: Place | undefined): Handle => {
+    const { slab, offset, bytes } = allocation;
+    const handle: Handle = { id: nextId(), bytes, aval, place, dead: undefined, address: { slab, offset }, allocation };
+    live.set(handle.id, handle);
+    return handle;
+  };
+  const announce = ({ id, bytes, aval, place }: Handle): void => {
+    if (events.listening()) events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape: aval.shape, dtype: aval.dtype });
+  };
+  const own = (buffer: Buffer): Handle => {
+    const handle = live.get(buffer.id);
+    if (handle === undefined) throw new Error(`internal: runtime/device: ${printAval(buffer.aval)} is dead or belongs to another device`);
+    return handle;
+  };
+  const letGo = (handle: Handle): void => {
+    live.delete(handle.id);
+    handle.allocation.holders--;
+    if (handle.allocation.holders === 0) allocator.free(handle.allocation);
+  };
+
+  const put = (data: TypedArray | number, aval: KnownAval, place: Place | undefined): Buffer => {
+    usable();
+    const bytes = knownBytes(aval);
+    const allocation = roomFor(() => allocator.allocate(bytes));
+    if (bytes > 0) backend.write(allocation, typeof data === 'number' ? filled(data, aval) : viewOf(data, aval));
+    const handle = handleOn(allocation, aval, place);
+    announce(handle);
+    return handle;
+  };
+
+  const run = (executable: Executable, buffers: readonly Buffer[], place: Place | undefined, options: RunOptions = {}): Buffer[] => {
+    usable();
+    const handles = buffers.map(own);
+    const donated = handles.map((_, i) => executable.donated[i] === true);
+    const consumed = new Set(options.consumed ?? []);
+    const arena = roomFor(() => allocator.allocateDivided(executable.arenaBytes, executable.cuts));
+    const spots = privateSpots(handles, donated);
+    options.beforeSubmit?.();
+    const regionAt = ({ region, offset }: Pick<Location, 'region' | 'offset'>): Spot => {
+      if (region > 0) {
+        const { slab, offset: base } = spots[region - 1]!;
+        return { slab, offset: base + offset };
+      }
+      const segment = arena.findLast(({ from }) => from <= offset) ?? arena[0]!;
+      return { slab: segment.allocation.slab, offset: segment.allocation.offset + offset - segment.from };
+    };
+    const resolve: Resolve = (location, loops) => regionAt({ region: location.region, offset: location.strides === undefined ? location.offset : shifted(location, loops) });
+    try {
+      backend.execute(executable, resolve);
+    } catch (fault) {
+      for (const { allocation } of arena) allocator.free(allocation);
+      spots.forEach((spot, i) => {
+        if (spot !== handles[i]!.allocation) allocator.free(spot);
+      });
+      throw fault;
+    }
+    return settle({ executable, handles, donated, consumed, arena, spots, place });
+  };
+  /** A donated buffer that another handle still holds is not written over: the call gets a copy. */
+  const privateSpots = (handles: readonly Handle[], donated: readonly boolean[]): readonly Allocation[] =>
+    handles.map((handle, i) => {
+      if (!donated[i] || handle.allocation.holders === 1) return handle.allocation;
+      const copy = roomFor(() => allocator.allocate(handle.bytes));
+      if (handle.bytes > 0) backend.copy(handle.allocation, copy, handle.bytes);
+      return copy;
+    });
+
+  interface Call {
+    readonly executable: Executable;
+    readonly handles: readonly Handle[];
+    readonly donated: readonly boolean[];
+    readonly consumed: ReadonlySet<number>;
+    readonly arena: readonly { readonly from: number; readonly allocation: Allocation }[];
+    readonly spots: readonly Allocation[];
+    readonly place: Place | undefined;
+  }
+  const settle = ({ executable, handles, donated, consumed, arena, spots, place }: Call): Buffer[] => {
+    announceRun(executable, place);
+    const dead: Dead = { how: 'donate', place, to: executable.name };
+    const forwarded = new Set(executable.outputs.flatMap((output) => (output.kind === 'forwarded' ? [output.input] : [])));
+    const made = new Map<number, Handle>();
+    const take = (region: number, from: number, allocation: Allocation): void => {
+      const end = from + allocation.bytes;
+      const inside = executable.outputs.flatMap((output, i) => (output.kind === 'stored' && output.at.region === region && output.bytes > 0 && output.at.offset >= from && output.at.offset < end ? [{ i, output }] : []));
+      const pieces = allocator.carve(allocation, inside.map(({ output }) => ({ offset: output.at.offset - from, bytes: output.bytes })));
+      inside.forEach(({ i, output }, k) => made.set(i, handleOn(pieces[k]!, output.aval, place)));
+    };
+    const outcomes = new Map(executable.analysis.donated.map((outcome) => [outcome.input, outcome]));
+    handles.forEach((handle, input) => {
+      if (!donated[input] && !consumed.has(input)) return;
+      const outcome = outcomes.get(input);
+      events.write({ kind: 'donate', id: handle.id, place, path: outcome?.path ?? String(input), outcome: outcome?.outcome ?? 'freedEarly', ...(outcome?.reason ? { reason: outcome.reason } : {}) });
+    });
+    executable.outputs.forEach((output, i) => {
+      if (output.kind === 'stored' && output.bytes === 0) made.set(i, handleOn({ slab: 0, offset: 0, bytes: 0, holders: 1 }, output.aval, place));
+      if (output.kind !== 'forwarded') return;
+      const { allocation } = handles[output.input]!;
+      allocation.holders++;
+      made.set(i, handleOn(allocation, output.aval, place));
+    });
+    handles.forEach((handle, input) => {
+      if (!donated[input] && !consumed.has(input)) return;
+      const spot = spots[input]!;
+      live.delete(handle.id);
+      handle.dead = dead;
+      handle.allocation.holders--;
+      if (forwarded.has(input)) return;
+      if (!donated[input]) {
+        if (handle.allocation.holders === 0) allocator.free(handle.allocation);
+        return;
+      }
+      take(1 + input, 0, spot);
+    });
+    for (const { from, allocation } of arena) take(0, from, allocation);
+    const outputs = executable.outputs.map((_, i) => made.get(i)!);
+    announceOutputs(executable, outputs, handles, donated, consumed);
+    return outputs;
+  };
+  const programIds = new WeakMap<Executable, { id: number; toldTo: unknown }>();
+  const announceRun = (executable: Executable, place: Place | undefined): void => {
+    if (!events.listening()) return;
+    const { places, donated, whatIf, ...figures } = executable.analysis;
+    const known = programIds.get(executable);
+    let id = known?.id;
+    if (id === undefined) {
+      id = nextId();
+      programIds.set(executable, { id, toldTo: undefined });
+      const numberOf = (place_: number): number => events.placeId(places[place_]);
+      events.write({
+        kind: 'program',
+        program: id,
+        name: executable.name,
+        place,
+        profile: {
+          ...figures,
+          whatIf,
+          donated: donated.map(({ path, bytes, outcome, reason }) => ({ path, bytes, outcome, reason })),
+          copies: figures.copies.map((copy) => ({ ...copy, place: numberOf(copy.place) })),
+          values: figures.values.map((value) => ({ ...value, place: numberOf(value.place) })),
+        },
+      });
+    }
+    events.write({ kind: 'run', program: id, place });
+  };
+  /** Donated handles end, outputs begin: as a reuse where the bytes are the same ones. */
+  const announceOutputs = (executable: Executable, outputs: readonly Handle[], handles: readonly Handle[], donated: readonly boolean[], consumed: ReadonlySet<number>): void => {
+    if (!events.listening()) return;
+    const reused = new Set<number>();
+    const taken = outputs.map((_, i) => {
+      const output = executable.outputs[i]!;
+      const from = output.kind === 'forwarded' ? (donated[output.input] || consumed.has(output.input) ? output.input : undefined) : output.alias;
+      if (from === undefined || reused.has(from) || handles[from]!.bytes !== outputs[i]!.bytes) return undefined;
+      reused.add(from);
+      return from;
+    });
+    handles.forEach((handle, input) => {
+      if ((donated[input] || consumed.has(input)) && !reused.has(input)) events.write({ kind: 'free', id: handle.id, how: 'program' });
+    });
+    outputs.forEach((handle, i) => {
+      const from = taken[i];
+      if (from === undefined) announce(handle);
+      else events.write({ kind: 'reuse', from: handles[from]!.id, to: handle.id, place: handle.place, shape: handle.aval.shape, dtype: handle.aval.dtype });
+    });
+  };
+
+  const read = async (buffer: Buffer): Promise<TypedArray> => {
+    usable();
+    const { allocation, aval } = own(buffer);
+    const bytes = knownBytes(aval);
+    return arrayOf(bytes === 0 ? new ArrayBuffer(0) : await backend.read(allocation, bytes), aval);
+  };
+  const readSync = backend.readSync;
+  return {
+    kind: backend.kind,
+    adapter: backend.adapter,
+    software: backend.software,
+    target: backend.target,
+    allocator,
+    put,
+    run,
+    read,
+    ...(readSync === undefined
+      ? {}
+      : {
+          readSync(buffer: Buffer): TypedArray {
+            usable();
+            const { allocation, aval } = own(buffer);
+            const bytes = knownBytes(aval);
+            return arrayOf(bytes === 0 ? new ArrayBuffer(0) : readSync(allocation, bytes), aval);
+          },
+        }),
+    free(buffer: Buffer, how: FreedBy, place?: Place) {
+      const handle = live.get(buffer.id);
+      if (handle === undefined) return;
+      letGo(handle);
+      handle.dead = { how, place, to: undefined };
+      events.write({ kind: 'free', id: handle.id, how });
+    },
+    live: () => [...live.values()],
+    idle: backend.idle,
+    lost: backend.lost,
+    dispatches: backend.dispatches,
+    destroy: backend.destroy,
+  };
+}
