@@ -1,0 +1,60 @@
+/**
+ * Checks all fetched packages: `node test/corpora/check.mjs [--new] [NAME…]`.
+ *
+ * Prints every error and warning with its source line and the verdict that `test/corpora.json` records for it; one
+ * without a verdict is `unjudged` (`--new` prints only those), one whose line no longer yields it is listed at the end.
+ * Each package runs in a process of its own with a time limit, so a crash or a hang is seen and named.
+ * Depends on: fetch.mjs, one.ts.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cache, clone, corpora } from './cache.mjs';
+import { fetchAll } from './fetch.mjs';
+
+const limitMs = 300_000;
+const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const onlyNew = process.argv.includes('--new');
+const { verdicts } = corpora();
+const count = { packages: 0, failed: 0, reports: 0, unjudged: 0 };
+const seen = new Set();
+mkdirSync(join(cache, 'reports'), { recursive: true });
+
+for (const { name, folder, files } of fetchAll(names)) {
+  count.packages++;
+  const started = Date.now();
+  const ran = spawnSync(process.execPath, ['--import', 'tsx', join(clone, 'test/corpora/one.ts'), folder], {
+    cwd: clone,
+    encoding: 'utf8',
+    timeout: limitMs,
+    maxBuffer: 1e9,
+  });
+  if (ran.status !== 0) {
+    count.failed++;
+    console.log(`# ${name}: ${ran.error?.message ?? `exit ${ran.status}`} after ${Date.now() - started} ms\n${ran.stderr.slice(0, 3000)}`);
+    continue;
+  }
+  const report = JSON.parse(ran.stdout);
+  writeFileSync(join(cache, 'reports', `${name.replaceAll('/', '+')}.json`), ran.stdout);
+  const faults = report.diagnostics.filter(({ severity }) => severity === 'error' || severity === 'warning');
+  console.log(`# ${name}: ${files.length} files, ${faults.length} reports, ${report.ms} ms`);
+  for (const { file, line, rule, severity, message, related } of faults) {
+    count.reports++;
+    const verdict = verdicts.find((one) => one.package === name && one.file === file && one.line === line && one.rule === rule);
+    if (verdict === undefined) count.unjudged++;
+    else seen.add(verdict);
+    if (onlyNew && verdict !== undefined) continue;
+    const source = readFileSync(join(folder, file), 'utf8').split('\n')[line - 1]?.trim().slice(0, 160);
+    const notes = related.map((note) => `${note.message} (${note.line})`).join(', ');
+    console.log(
+      `${verdict === undefined ? 'unjudged' : verdict.verdict} ${file}:${line} ${severity} ${rule}: ${message}${notes === '' ? '' : ` [${notes}]`}\n    ${source}`,
+    );
+  }
+}
+
+const gone = verdicts.filter((one) => !seen.has(one) && (names.length === 0 || names.includes(one.package)));
+for (const { package: name, file, line, rule } of gone) console.log(`no longer reported: ${name} ${file}:${line} ${rule}`);
+console.log(
+  `${count.packages} packages, ${count.failed} failed, ${count.reports} reports, ${count.unjudged} unjudged, ${gone.length} verdicts no longer reported`,
+);
+process.exitCode = count.failed + count.unjudged > 0 ? 1 : 0;
