@@ -96,7 +96,8 @@ export function helpText(usage: string, what: string, table: OptionTable): strin
 /** Bytes of a size as people write it: `64MiB`, `1.5 GB`, `4096`. */
 export function bytesOption(option: string, text: string): number {
   const bytes = readBytes(text);
-  if (bytes === undefined) throw new UsageError(`\`${option}\` cannot be ${JSON.stringify(text)}`, 'write a size such as 64MiB, 1.5GB or 4096');
+  if (bytes === undefined)
+    throw new UsageError(`\`${option}\` cannot be ${JSON.stringify(text)}`, 'write a size such as 64MiB, 1.5GB or 4096');
   return bytes;
 }
 

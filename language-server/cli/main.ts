@@ -14,7 +14,11 @@ import { paint } from './text.ts';
 type Command = (argv: readonly string[], io: IO, token: Cancellation) => Promise<number>;
 
 const commands: Readonly<Record<string, { readonly help: string; readonly load: () => Promise<Command> }>> = {
+  check: { help: 'analyse files without running them', load: async () => (await import('./check.ts')).checkCommand },
   profile: { help: 'run a program and measure its memory', load: async () => (await import('./profile.ts')).profileCommand },
+  compare: { help: 'show what changed between two profiles', load: async () => (await import('./compare.ts')).compareCommand },
+  plan: { help: 'pack buffers with lifetimes into one arena', load: async () => (await import('./plan.ts')).planCommand },
+  lsp: { help: 'start the language server', load: async () => (await import('./lsp.ts')).lspCommand },
 };
 
 export async function main(argv: readonly string[], io: IO, token: Cancellation): Promise<number> {
@@ -57,7 +61,8 @@ function interruption(): Cancellation {
   let requested = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (requested) process.exit(130);
+      // With nothing to bring to an end there is nothing to wait for.
+      if (requested || listeners.size === 0) process.exit(130);
       requested = true;
       for (const listener of listeners) listener();
     });
@@ -77,6 +82,8 @@ function interruption(): Cancellation {
 export async function start(): Promise<void> {
   try {
     process.exitCode = await main(process.argv.slice(2), processIO(), interruption());
+    // A server holds its streams open for as long as it may be asked something.
+    if (process.argv[2] === 'lsp') process.exit();
   } catch (error) {
     process.stderr.write(
       `internal: ${error instanceof Error ? error.message : String(error)}\nfix: please report it with the command that you ran\n`,

@@ -7,12 +7,16 @@ import { resolve } from 'node:path';
 import { profile as measure } from '../measure/run.ts';
 import type { Cancellation, ProfileOptions, ProfileResult } from '../measure/run.ts';
 import type { ProfileReport } from '../protocol.ts';
+import { compareAllocators } from './allocators.ts';
 import { bytesOption, helpText, readArguments, readSeconds } from './args.ts';
 import type { Arguments, OptionTable } from './args.ts';
+import { compare, comparisonText } from './compare.ts';
 import { exitCodes, UsageError } from './io.ts';
 import type { IO } from './io.ts';
+import { writeProfile } from './profile-formats.ts';
 import { profileText } from './profile-text.ts';
 import type { SourceFiles } from './profile-text.ts';
+import { readProfile } from './saved-profile.ts';
 import { bytesText, paint } from './text.ts';
 
 const options: OptionTable = {
@@ -45,6 +49,7 @@ export async function profileCommand(argv: readonly string[], io: IO, token: Can
   }
   const format = args.value('format') ?? 'text';
   const limits = readLimits(args, io);
+  if (args.has('compare-allocators')) return compareAllocators(args, { ...target(args), ...runOptions(args, io, format) }, io, token);
   const result = await measure({ ...target(args), ...runOptions(args, io, format) }, token);
   if (result.report === null) throw new UsageError(result.message ?? 'the program could not be run', 'see above');
   try {
@@ -94,6 +99,10 @@ async function write(result: ProfileResult, report: ProfileReport, format: strin
   switch (format) {
     case 'json':
       return give(JSON.stringify(report, null, 2) + '\n');
+    case 'pprof':
+    case 'trace':
+    case 'tidemark':
+      return writeProfile(format, report, result.events!, out === undefined ? undefined : resolve(io.cwd, out), process.stdout);
     default:
       return give(profileText(report, sourceFiles(io), paint(io.color && out === undefined)));
   }
@@ -135,38 +144,6 @@ function readLimits(args: Arguments, io: IO): Limits {
   return { budgetBytes, baseline: { report, allowedBytes: Math.floor(report.peakBytes * (1 + percent / 100)), file } };
 }
 
-/** The report in a file: a JSON profile, or the first line of a saved one. */
-export function readProfile(file: string, io: IO): ProfileReport {
-  let text: string;
-  try {
-    text = io.readFile(resolve(io.cwd, file));
-  } catch {
-    throw new UsageError(`the profile ${file} cannot be read`, 'give a file that `tidemark profile --format json --out FILE` wrote');
-  }
-  for (const candidate of [text, text.split('\n', 1)[0]!]) {
-    try {
-      const value: unknown = JSON.parse(candidate);
-      if (isReport(value)) return value;
-    } catch {
-      // Not this form; the other may be it.
-    }
-  }
-  throw new UsageError(
-    `${file} is no profile of this version`,
-    'give a file that `tidemark profile --format json` or `--format tidemark` wrote',
-  );
-}
-
-const isReport = (value: unknown): value is ProfileReport =>
-  typeof value === 'object' &&
-  value !== null &&
-  'version' in value &&
-  value.version === 1 &&
-  'peakBytes' in value &&
-  typeof value.peakBytes === 'number' &&
-  'lines' in value &&
-  Array.isArray(value.lines);
-
 function verdict(result: ProfileResult, report: ProfileReport, limits: Limits, io: IO): number {
   const { color } = io;
   const draw = paint(color);
@@ -183,7 +160,7 @@ function verdict(result: ProfileResult, report: ProfileReport, limits: Limits, i
   }
   if (baseline !== undefined && report.peakBytes > baseline.allowedBytes) {
     io.err(
-      `${draw('red', 'over baseline')}: the peak of ${bytesText(report.peakBytes)} is above ${bytesText(baseline.allowedBytes)}, which ${baseline.file} allows\n`,
+      `${draw('red', 'over baseline')}: the peak of ${bytesText(report.peakBytes)} is above ${bytesText(baseline.allowedBytes)}, which ${baseline.file} allows\n\n${comparisonText(compare(baseline.report, report), draw)}`,
     );
     return exitCodes.overBudget;
   }

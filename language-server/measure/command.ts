@@ -50,7 +50,7 @@ export function childCommand({ entry, command, args, node, env, device, events, 
 /** Plain JavaScript starts faster without a loader. */
 const needsLoader = (entry: string): boolean => !/\.[cm]?js$/.test(entry);
 
-const root = packageFolder();
+const root = packageRoot();
 
 /**
  * The instrument as built. From the sources it is bundled into the cache first: threads of the program load it too, and
@@ -108,7 +108,7 @@ function hasVulkanLoader(): boolean {
 }
 
 /** The folder of this package, from the sources as from the bundle in `dist`. */
-function packageFolder(): string {
+export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) {
     const up = dirname(folder);

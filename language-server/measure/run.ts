@@ -2,21 +2,21 @@
  * Runs a program with the instrument and brings its profile home, however the program ends.
  *
  * One run at a time: two at once would share the cores and the GPU, and both figures would be wrong. The events lie in a
- * folder of their own, which becomes the saved profile or is removed. Depends on: child, node-path, stream, attach,
- * report, node.
+ * folder of their own, which becomes the saved profile or is removed. Depends on: child, node-path, stream, report,
+ * node.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { freemem, tmpdir, totalmem } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import type { ProfileReport } from '../protocol.ts';
-import { createAttach } from './attach.ts';
 import { runChild } from './child.ts';
 import type { Cancellation, Destination, Ending } from './child.ts';
 import { childCommand } from './command.ts';
 import { findNode } from './node-path.ts';
 import { createReporter } from './report.ts';
-import { readRun } from './stream.ts';
+import type { RunFacts } from './report.ts';
+import { nameRun, readRun } from './stream.ts';
 
 export type { Cancellation, Destination } from './child.ts';
 
@@ -76,6 +76,7 @@ async function run(options: ProfileOptions, token: Cancellation): Promise<Profil
   });
   if (node.kind === 'missing') return refused(node.message);
   const events = mkdtempSync(join(tmpdir(), 'tidemark-'));
+  nameRun(events, cwd);
   const release = (): void => rmSync(events, { recursive: true, force: true });
   const start = Date.now();
   const { command, args, environment } = childCommand({ ...options, entry, node: node.path, env, events, start });
@@ -101,7 +102,7 @@ async function run(options: ProfileOptions, token: Cancellation): Promise<Profil
   }
   const verdict = judge(ending, options.timeoutMs);
   const name = entry === undefined ? (options.command ?? []).join(' ') : relative(cwd, entry).replaceAll('\\', '/');
-  const report = await readReport(events, cwd, {
+  const report = await readReport(events, {
     entry: name,
     wallMs,
     exitCode: ending.kind === 'exited' ? ending.exitCode : null,
@@ -111,14 +112,9 @@ async function run(options: ProfileOptions, token: Cancellation): Promise<Profil
 }
 
 /** The report of a folder of events. */
-export async function readReport(
-  events: string,
-  cwd: string,
-  facts: Parameters<ReturnType<typeof createReporter>['report']>[0],
-): Promise<ProfileReport> {
-  const attach = createAttach({ cwd, maps: join(events, 'maps') });
+export async function readReport(events: string, facts: RunFacts): Promise<ProfileReport> {
   const reporter = createReporter();
-  for await (const event of readRun(events)) reporter.take(attach.event(event));
+  for await (const event of readRun(events)) reporter.take(event);
   return reporter.report(facts);
 }
 

@@ -1,18 +1,30 @@
 /**
- * The events of a run in order of time, out of the files that its processes and threads wrote.
+ * The events of a run in order of time, out of the files that its processes and threads wrote, on lines of the person's files.
  *
  * Each file is read as a stream, so a run of a million events needs no memory for them. Ids are unique within a file
- * only; they are moved apart here. Depends on: events, node.
+ * only; they are moved apart here. The folder knows the working directory of its run. Depends on: events, attach, node.
  */
-import { createReadStream, readdirSync } from 'node:fs';
+import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from '../../runtime/events/event.ts';
 import { readEvent } from '../../runtime/events/ndjson.ts';
+import { createAttach } from './attach.ts';
 
 /** Room for the ids of one file: the instrument's start at 2^40. */
 const idsPerFile = 2 ** 42;
 
+const folderFile = 'run.json';
+
+/** Said once, when the folder is made: what the names of files are relative to. */
+export const nameRun = (folder: string, cwd: string): void => writeFileSync(join(folder, folderFile), JSON.stringify({ cwd }));
+
 export async function* readRun(folder: string): AsyncGenerator<Event> {
+  const { cwd } = JSON.parse(readFileSync(join(folder, folderFile), 'utf8')) as { cwd: string };
+  const attach = createAttach({ cwd, maps: join(folder, 'maps') });
+  for await (const event of inOrder(folder)) yield attach.event(event);
+}
+
+async function* inOrder(folder: string): AsyncGenerator<Event> {
   const files = eventFiles(folder);
   if (files.length === 1) return yield* readFile(join(folder, files[0]!));
   const heads = await Promise.all(files.map((file, i) => open(join(folder, file), i)));
