@@ -6,11 +6,9 @@
  * libraries, values, walk, shaped.
  */
 import { printAval, type Aval, type KnownAval } from '../../runtime/core/aval.ts';
-import { named } from '../../runtime/core/dim.ts';
 import type { Program } from '../../runtime/core/program.ts';
 import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../../runtime/core/tree.ts';
 import type { Entry } from '../../runtime/ops/apply.ts';
-import type { Value } from '../../runtime/ops/value.ts';
 import { overLeaves, trace } from '../../runtime/trace/trace.ts';
 import type { FunctionId, Span } from '../lower/ir.ts';
 import { isShaped, knownAvalOf, ShapedArray } from '../shapes/shaped.ts';
@@ -65,6 +63,8 @@ export interface ShapedCall {
   /** Shapes, dtypes, structure and static arguments: what decides whether the function is traced again. */
   readonly signature: string;
   readonly traced: TracedCall | undefined;
+  /** Arguments of unknown shape were taken for scalars: the program says what could be, not what is. */
+  readonly assumed: boolean;
   /** Why there is no program. */
   readonly unknown: string | undefined;
   readonly time: number;
@@ -105,6 +105,22 @@ export function argumentsOf(compiled: CompiledFunction, args: readonly unknown[]
   const avals = leaves.map(({ aval }) => (aval === undefined ? '?' : printAval(aval)));
   const fixed = [...statics].map(([position, value]) => `${position}=${isUnknown(value) ? `${value.why}` : String(value)}`);
   return { leaves, values, structure, statics, signature: [printStructure(structure), ...avals, ...fixed].join(' ') };
+}
+
+/** The same arguments with scalars for arrays of unknown shape; undefined when there are none, or all are. */
+export function withScalars(taken: Arguments): Arguments | undefined {
+  const isOpen = ({ aval, array }: Leaf): boolean => aval === undefined && array instanceof UnknownArray;
+  if (
+    !taken.leaves.some(isOpen) ||
+    !taken.leaves.some(({ aval, array }) => array !== undefined && aval !== undefined && aval.shape.length > 0)
+  )
+    return undefined;
+  const scalar: Aval = { shape: [], dtype: 'float32' };
+  return {
+    ...taken,
+    leaves: taken.leaves.map((leaf) => (isOpen(leaf) ? { ...leaf, aval: scalar } : leaf)),
+    signature: `${taken.signature} scalars`,
+  };
 }
 
 /** Arrays under `donate(…)` at any depth are remembered, and the handles taken off. */
@@ -169,8 +185,3 @@ export function resultOf(compiled: CompiledFunction, { program, result }: Traced
   });
   return rebuild(result, leaves);
 }
-
-/** A tree like the result, when the function couldn't be traced: the declared type must do. */
-export const unnamedDim = (name: string): Unknown => new Unknown(name, named(name));
-
-export type { Value };

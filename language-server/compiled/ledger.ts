@@ -40,6 +40,8 @@ export interface Moment {
   readonly duringBytes: Dim;
   /** Functions that are running, outermost first. */
   readonly activations: readonly number[];
+  /** The compiled function that runs. */
+  readonly target?: FunctionId;
 }
 
 export interface Activation {
@@ -118,9 +120,9 @@ export class Ledger {
   }
 
   /** A compiled call runs: `duringBytes` on top of what is in use. */
-  ran(at: Span, duringBytes: Dim): void {
+  ran(at: Span, duringBytes: Dim, target: FunctionId | undefined): void {
     this.now++;
-    this.moment('run', at, duringBytes);
+    this.moment('run', at, duringBytes, target);
   }
 
   /** All that `run` makes and `kept` doesn't reach is freed at its end. */
@@ -151,7 +153,7 @@ export class Ledger {
     else this.inUse = minus(this.inUse, life.bytes);
   }
 
-  private moment(what: Moment['what'], at: Span, duringBytes: Dim): void {
+  private moment(what: Moment['what'], at: Span, duringBytes: Dim, target?: FunctionId): void {
     this.moments.push({
       time: this.now,
       inUse: this.unknownAlive > 0 ? undefined : this.inUse,
@@ -159,6 +161,7 @@ export class Ledger {
       what,
       duringBytes,
       activations: this.running.map(({ id }) => id),
+      ...(target === undefined ? {} : { target }),
     });
   }
 }

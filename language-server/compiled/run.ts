@@ -5,7 +5,7 @@
  * other decisions and nothing remembered. Depends on: core, lower/ir, libraries, walk, library, jitted, ledger, standard.
  */
 import { at, currentInterpreter, under } from '../../runtime/core/interpreter.ts';
-import { isKnown, minus } from '../../runtime/core/dim.ts';
+import { minus, plus, type Dim } from '../../runtime/core/dim.ts';
 import type { Place } from '../../runtime/core/source.ts';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { BlockId, FunctionId, LoweredFunction, Project, Span } from '../lower/ir.ts';
@@ -15,12 +15,14 @@ import {
   isArrayLike,
   resultOf,
   traceCall,
+  withScalars,
   type CompiledFunction,
+  type Leaf,
   type How,
   type ShapedCall,
   type TracedCall,
 } from './jitted.ts';
-import { Ledger } from './ledger.ts';
+import { allocated, Ledger } from './ledger.ts';
 import { callArrays, readArray, unknownResult, type LibraryWorld } from './library.ts';
 import { placeOf, type Places } from './places.ts';
 import { runtimeFunction } from './names.ts';
@@ -77,6 +79,7 @@ export interface RunOptions {
 class TooLong extends Error {}
 
 const roundsOfUnknownLoops = 5;
+const plansPerFunction = 6;
 
 export class Run {
   readonly ledger = new Ledger();
@@ -92,6 +95,7 @@ export class Run {
   private readonly compiled = new WeakMap<object, CompiledFunction>();
   private readonly traced = new Map<string, TracedCall | string>();
   private readonly jits: CompiledFunction[] = [];
+  private readonly planned = new Map<number, Set<TracedCall>>();
   private serial = 0;
   private events = 0;
 
@@ -328,12 +332,16 @@ export class Run {
     );
     for (const { array } of taken.leaves) if (array !== undefined) this.ledger.used(array, span);
     const traced = this.trace(compiled, taken);
+    const scalars = typeof traced === 'string' ? withScalars(taken) : undefined;
+    const assumed = scalars === undefined ? undefined : this.trace(compiled, scalars);
+    const program = typeof traced !== 'string' ? traced : typeof assumed === 'string' ? undefined : assumed;
     this.calls.push({
       span,
       function: compiled,
       leaves: taken.leaves,
       signature: taken.signature,
-      traced: typeof traced === 'string' ? undefined : traced,
+      traced: program,
+      assumed: typeof traced === 'string' && program !== undefined,
       unknown: typeof traced === 'string' ? traced : undefined,
       time: this.calls.length,
     });
@@ -342,13 +350,24 @@ export class Run {
       for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
       return site === undefined ? new Unknown(traced) : this.unknownOutputs(site.function, site.event.to, traced, span);
     }
-    const plan = planOf(traced.program, taken.leaves);
-    if (plan !== undefined)
-      this.ledger.ran(span, minus(plan.peakWith(taken.leaves.map((leaf) => leaf.donated !== undefined)), plan.argumentBytes));
+    this.ledger.ran(span, this.duringBytes(compiled, traced, taken.leaves), compiled.target);
     for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
     const result = resultOf(compiled, traced, taken.values);
     for (const array of arraysIn(result)) if (isShaped(array)) this.ledger.born(array, array.aval, span);
     return result;
+  }
+
+  /** What the call needs on top of its arguments. A call that is traced ever again is planned a few times only. */
+  private duringBytes(compiled: CompiledFunction, traced: TracedCall, leaves: readonly Leaf[]): Dim {
+    const planned = this.planned.get(compiled.serial) ?? new Set();
+    this.planned.set(compiled.serial, planned);
+    const plan = planned.size < plansPerFunction || planned.has(traced) ? planOf(traced.program, leaves) : undefined;
+    planned.add(traced);
+    if (plan !== undefined) return minus(plan.peakWith(leaves.map(({ donated }) => donated !== undefined)), plan.argumentBytes);
+    return traced.program.outputs.reduce<Dim>(
+      (sum, output) => (traced.program.inputs.some((input) => input === output) ? sum : plus(sum, allocated(output.aval))),
+      0,
+    );
   }
 
   private unknownOutputs(fn: LoweredFunction, to: number, why: string, span: Span): unknown {
@@ -417,5 +436,3 @@ function constantOf(library: string | undefined, name: string): unknown {
   const value: unknown = holder === undefined ? undefined : Reflect.get(holder, key);
   return typeof value === 'number' ? value : undefined;
 }
-
-export { isKnown };

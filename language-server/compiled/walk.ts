@@ -104,7 +104,7 @@ interface Frame {
   readonly entered: Set<Local>;
   readonly rounds: Map<BlockId, number>;
   readonly yields: unknown[];
-  readonly returnType: TypeFact | undefined;
+  readonly args: readonly unknown[];
   caught: unknown;
 }
 
@@ -128,7 +128,9 @@ export class Walker {
     };
     const fn = this.world.project.function(id);
     const declared = fn === undefined || fn.kind === 'arrow' || fn.kind === 'fields' ? '' : fn.name.slice(fn.name.lastIndexOf('.') + 1);
-    return closure({ function: id, environment, name: declared }, call);
+    const facts = { function: id, environment, name: declared };
+    Object.defineProperty(call, 'name', { get: () => facts.name });
+    return closure(facts, call);
   }
 
   invoke(id: FunctionId, environment: Environment | undefined, self: unknown, args: readonly unknown[]): unknown {
@@ -143,7 +145,7 @@ export class Walker {
     this.depth++;
     const leave = this.world.entered(fn, args);
     try {
-      const frame = this.frame(fn, environment);
+      const frame = this.frame(fn, environment, args);
       if (fn.self !== undefined) this.set(frame, fn.self, self);
       fn.parameters.forEach((parameter, i) => this.set(frame, parameter.local, parameter.rest ? args.slice(i) : args[i]));
       const value = this.run(frame);
@@ -178,7 +180,7 @@ export class Walker {
     return frame;
   }
 
-  private frame(fn: LoweredFunction, parent: Environment | undefined): Frame {
+  private frame(fn: LoweredFunction, parent: Environment | undefined, args: readonly unknown[] = []): Frame {
     const cells = fn.locals.map((): Cell => ({ value: undefined }));
     const own = new Map<string, Cell>();
     fn.locals.forEach((local, i) => {
@@ -191,7 +193,7 @@ export class Walker {
       entered: new Set(),
       rounds: new Map(),
       yields: [],
-      returnType: undefined,
+      args,
       caught: undefined,
     };
   }
@@ -619,7 +621,7 @@ export class Walker {
     const made = frame.fn.self === undefined ? undefined : this.get(frame, frame.fn.self);
     this.initialise(id, this.homeOfClass(id), made, args);
     const derived = frame.fn.class === undefined ? undefined : this.world.project.class(frame.fn.class);
-    if (derived?.initialiser !== undefined) this.invoke(derived.initialiser, frame.environment.parent, made, []);
+    if (derived?.initialiser !== undefined) this.invoke(derived.initialiser, frame.environment.parent, made, frame.args);
     return undefined;
   }
 

@@ -66,6 +66,17 @@ export function dropDonation(file: Source, { jit, argnum }: Drop): readonly Chan
   return undefined;
 }
 
+/** `donate(x)` becomes `x` again. */
+export function dropDonate(file: Source, start: number, end: number): readonly Change[] | undefined {
+  const given = callAt(file, start, end);
+  const [inner] = given?.arguments ?? [];
+  if (given === undefined || inner === undefined || given.arguments.length !== 1 || given.getStart(file.tree) !== start) return undefined;
+  return [
+    { start, end: inner.getStart(file.tree), text: '' },
+    { start: inner.end, end: given.end, text: '' },
+  ];
+}
+
 function newOptions(file: Source, call: ts.CallExpression, argnums: readonly number[]): Change {
   const { text, tree } = file;
   const { braceSpace, indent, lineEnd } = mannerOf(file);

@@ -11,7 +11,7 @@ import { captureToArgument } from './capture.ts';
 import { isUsedBefore, wrapInCheckpoint } from './checkpoint.ts';
 import { addDispose, readToHost } from './class.ts';
 import { disposeAfter, moveStatement, removeComment, removeStatement, toUsing, tryFinally } from './dispose.ts';
-import { donateAtCall, donateAtJit, dropDonation } from './donate.ts';
+import { donateAtCall, donateAtJit, dropDonate, dropDonation } from './donate.ts';
 import { source, statementAt, toEdits, removal, type Change, type Source } from './edit.ts';
 import { hoistJit } from './hoist-jit.ts';
 import { arrayModule } from './imports.ts';
@@ -70,6 +70,7 @@ function placeOf(intent: Intent): Span {
     case 'captureToArgument':
       return intent.jit;
     case 'donateAtCall':
+    case 'dropDonateMark':
       return intent.argument;
     case 'disposeAfter':
       return intent.after;
@@ -103,7 +104,9 @@ function inFile(intent: Intent, file: Source): readonly Change[] | undefined {
     case 'donateAtCall':
       return donateAtCall(file, intent.argument.start, intent.argument.end, arrayModule(file));
     case 'dropDonation':
-      return dropped(intent, file);
+      return dropped(intent, file, dropDonation(file, { jit: intent.jit, argnum: intent.position }));
+    case 'dropDonateMark':
+      return dropped(intent, file, dropDonate(file, intent.argument.start, intent.argument.end));
     case 'disposeAfter':
       return disposeAfter(file, intent.after.start, intent.after.end, intent.name, intent.verb);
     case 'moveDispose':
@@ -139,10 +142,14 @@ function inFile(intent: Intent, file: Source): readonly Change[] | undefined {
   }
 }
 
-function dropped(intent: Extract<Intent, { kind: 'dropDonation' }>, file: Source): readonly Change[] | undefined {
-  const options = dropDonation(file, { jit: intent.jit, argnum: intent.position });
-  if (options === undefined || intent.after === undefined || intent.name === undefined) return options;
+/** Without the donation the array has to be freed behind the call. */
+function dropped(
+  intent: { readonly after?: Span; readonly name?: string },
+  file: Source,
+  changes: readonly Change[] | undefined,
+): readonly Change[] | undefined {
+  if (changes === undefined || intent.after === undefined || intent.name === undefined) return changes;
   if (intent.after.file !== file.path) return undefined;
   const dispose = disposeAfter(file, intent.after.start, intent.after.end, intent.name, 'dispose');
-  return dispose === undefined ? undefined : [...options, ...dispose];
+  return dispose === undefined ? undefined : [...changes, ...dispose];
 }

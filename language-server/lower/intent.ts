@@ -13,6 +13,8 @@ export type Intent = { readonly title: string; readonly safe: boolean; readonly 
   | { readonly kind: 'donateAtCall'; readonly argument: Span; readonly deadDisposes: readonly Span[] }
   /** Drop `position` from the donation options of the `jit` call at `jit`; dispose `name` after `after`. */
   | { readonly kind: 'dropDonation'; readonly jit: Span; readonly position: number; readonly after?: Span; readonly name?: string }
+  /** Turn `donate(x)` at `argument` back into `x`; dispose `name` after `after`. */
+  | { readonly kind: 'dropDonateMark'; readonly argument: Span; readonly after?: Span; readonly name?: string }
   /** Insert `name.dispose()` (or `destroy()`, by `verb`) after the statement that contains `after`. */
   | { readonly kind: 'disposeAfter'; readonly name: string; readonly verb: string; readonly after: Span }
   /** Move the statement at `dispose` to after the statement that contains `after`. */

@@ -17,6 +17,8 @@ export interface Saving {
   readonly bytesBefore: number;
   readonly bytesAfter: number;
   readonly savesBytes: number;
+  /** Shapes of other arguments were assumed: no more than this. */
+  readonly atMost: boolean;
 }
 
 /** The arguments among `dead` whose donation lowers the planned peak by `minBytes` or more each. */
@@ -34,7 +36,9 @@ export function saving(call: ShapedCall, dead: readonly number[], minBytes: numb
   }
   if (positions.length === 0) return undefined;
   const after = peakOf(positions);
-  return before - after < minBytes ? undefined : { positions, bytesBefore: before, bytesAfter: after, savesBytes: before - after };
+  return before - after < minBytes
+    ? undefined
+    : { positions, bytesBefore: before, bytesAfter: after, savesBytes: before - after, atMost: call.assumed };
 }
 
 export const planFor = (call: ShapedCall): Plan | undefined =>
@@ -82,7 +86,7 @@ export interface Vain {
 
 export function vainDonations(call: ShapedCall): readonly Vain[] {
   const plan = planFor(call);
-  if (plan === undefined || call.traced === undefined) return [];
+  if (plan === undefined || call.traced === undefined || call.assumed) return [];
   const { program } = call.traced;
   const now = call.leaves.map(({ donated }) => donated !== undefined);
   if (!now.includes(true)) return [];

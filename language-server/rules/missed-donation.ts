@@ -56,7 +56,7 @@ function bestSaving(context: RuleContext, analysis: Analysis, call: CompiledCall
     if (found === undefined) context.silent('no output needs the bytes, or the peak stays the same');
     else savings.push(found);
   }
-  return savings.toSorted((a, b) => b.savesBytes - a.savesBytes)[0];
+  return savings.toSorted((a, b) => Number(a.atMost) - Number(b.atMost) || b.savesBytes - a.savesBytes)[0];
 }
 
 function sharesBuffers(arrays: readonly (object | undefined)[]): boolean {
@@ -68,17 +68,17 @@ function finding(
   context: RuleContext,
   analysis: Analysis,
   call: CompiledCall,
-  { positions, savesBytes, bytesBefore, bytesAfter }: Saving,
+  { positions, savesBytes, bytesBefore, bytesAfter, atMost }: Saving,
 ): Finding {
   const given = call.arguments.filter(({ position }) => positions.includes(position));
   const names = given.map(({ name, position }) => (name === undefined ? `argument ${position}` : `\`${name}\``));
   const frees = given.flatMap(({ freedAt }) => freedAt);
   return {
     span: call.span,
-    message: `${listed(names)} ${given.length === 1 ? 'is' : 'are'} dead after this call but not donated: donating lowers its peak by ${writeBytes(savesBytes)}, from ${writeBytes(bytesBefore)} to ${writeBytes(bytesAfter)}`,
+    message: `${listed(names)} ${given.length === 1 ? 'is' : 'are'} dead after this call but not donated: donating lowers its peak by ${atMost ? `up to ${writeBytes(savesBytes)}` : `${writeBytes(savesBytes)}, from ${writeBytes(bytesBefore)} to ${writeBytes(bytesAfter)}`}`,
     notes: [{ span: call.jit, text: 'compiled here' }, ...frees.slice(0, 3).map((span) => ({ span, text: 'freed here' }))],
     intents: intents(context, analysis, call, positions),
-    savesBytes,
+    savesBytes: atMost ? null : savesBytes,
   };
 }
 

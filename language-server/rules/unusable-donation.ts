@@ -53,7 +53,7 @@ function finding(context: RuleContext, call: CompiledCall, vain: Vain): Finding 
         text: vain.how === 'options' ? 'donated by these options' : 'donated here',
       },
     ],
-    intents: vain.how === 'options' ? intents(context, call, vain, argument) : [],
+    intents: vain.how === 'options' ? intents(context, call, vain, argument) : markIntents(call, argument),
     severity: pays ? 'info' : 'warning',
     savesBytes: null,
   };
@@ -66,6 +66,15 @@ function intents(context: RuleContext, call: CompiledCall, vain: Vain, argument:
   const common = { kind: 'dropDonation' as const, title, safe: false, jit: call.jit, position: vain.position };
   if (named === undefined) return calls === 1 ? [{ ...common, title: `don't donate argument ${vain.position}` }] : [];
   return [{ ...common, after: call.span, name: named }];
+}
+
+function markIntents(call: CompiledCall, argument: CompiledArgument | undefined): readonly Intent[] {
+  if (argument === undefined) return [];
+  const name = argument.name !== undefined && /^[\w$]+$/.test(argument.name) ? argument.name : undefined;
+  const title = name === undefined ? "don't donate the argument" : `don't donate \`${name}\`, dispose it after the call`;
+  return [
+    { kind: 'dropDonateMark', title, safe: false, argument: argument.span, ...(name === undefined ? {} : { after: call.span, name }) },
+  ];
 }
 
 export const cases: Cases = {

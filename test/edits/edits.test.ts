@@ -137,6 +137,12 @@ const rows: readonly Row[] = [
     after: `const f = jit((a, b) => a, { donateArgnames: ['a'], memory: 'min' });\n`,
   },
   {
+    title: 'a mark at a call is dropped',
+    intent: (argument) => ({ ...common, kind: 'dropDonateMark', argument, after: argument, name: 'layer' }),
+    before: `{\n  canvas = composite(canvas, «donate(layer)»);\n}\n`,
+    after: `{\n  canvas = composite(canvas, layer);\n  layer.dispose();\n}\n`,
+  },
+  {
     title: 'a dispose goes behind the statement and its comment',
     intent: (after) => ({ ...common, kind: 'disposeAfter', name: 'x', verb: 'dispose', after }),
     before: `function f() {\n  const y = «g(x)»; // last use\n  return y;\n}\n`,
