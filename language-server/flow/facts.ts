@@ -36,6 +36,8 @@ export type Observation = { readonly span: Span; readonly certain: boolean; read
       readonly what: 'array' | 'owner';
       /** The loss is on a path through a `catch` or an early exit only. */
       readonly path?: 'catch' | 'early';
+      /** For `argument`: the parameter that dropped it. */
+      readonly passed?: { readonly function: FunctionId; readonly position: number };
     }
   /** A collection that outlives the loop or the call gains arrays and never loses any. */
   | { readonly kind: 'retained'; readonly array: Named; readonly collection: string; readonly where: 'loop' | 'module' | 'class'; readonly scalar: boolean }

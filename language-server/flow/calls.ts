@@ -1,0 +1,114 @@
+/**
+ * What a call does: a function of the project, a line of a library model, a value that is callable, or unknown code.
+ *
+ * Depends on: engine, library-calls, compiled-calls, arrays, state, values.
+ */
+import type { CallEvent, TypeFact } from '../lower/ir.ts';
+import { escape } from './arrays.ts';
+import { compiledCall } from './compiled-calls.ts';
+import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
+import { environmentOfClass, memberOf, siteOf, type Place } from './events.ts';
+import { libraryCall } from './library-calls.ts';
+import { members } from './collections.ts';
+import type { State } from './state.ts';
+import { anonymous, closureValue, hostValue, type Value } from './values.ts';
+
+export function callEvent(engine: Engine, state: State, event: CallEvent, type: TypeFact, place: Place): readonly Exit[] {
+  const site: CallSite = { span: event.span, nameSpan: event.nameSpan, repeated: place.inLoop, type, event };
+  return then(dispatch(engine, state, event, site, place), (next, value) => {
+    next.set(event.to, value);
+    return returned(next, value);
+  });
+}
+
+/** Arguments in order; a spread of known length is taken apart. */
+export function argumentsOf(state: State, event: CallEvent): readonly Value[] {
+  return event.arguments.flatMap((argument) => {
+    const value = state.local(argument.local);
+    if (!argument.spread) return [value];
+    const node = state.node(value);
+    return node === undefined || node.open ? [value] : members(node);
+  });
+}
+
+function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite, place: Place): readonly Exit[] {
+  const { callee } = event;
+  const args = argumentsOf(state, event);
+  const receiver = event.receiver === undefined ? undefined : state.local(event.receiver);
+  switch (callee.kind) {
+    case 'class': {
+      const cls = engine.project.class(callee.class);
+      if (cls === undefined) return unknownCall(engine, state, receiver, args, site);
+      return engine.construct(state, cls, args, site, event.construct ? undefined : receiver);
+    }
+    case 'library': {
+      // A value of ours may stand behind a library's type: a compiled function behind `Jitted`.
+      if (receiver !== undefined && event.key?.kind === 'name') {
+        if (receiver.kind === 'compiled' && event.key.name !== 'lower' && event.key.name !== 'dispose') return compiledCall(engine, state, receiver, args, site, place);
+        if (receiver.kind === 'compiled' && event.key.name === 'dispose') return returned(state, hostValue(`${siteOf(state, event)};`));
+        const own = state.node(receiver)?.fields.get(event.key.name);
+        if (own !== undefined && (own.kind === 'closure' || own.kind === 'compiled')) return engine.callValue(state, own, receiver, args, site);
+      }
+      if (event.function !== undefined) {
+        const value = state.local(event.function);
+        if (value.kind === 'closure' || value.kind === 'compiled') return engine.callValue(state, value, undefined, args, site);
+      }
+      return libraryCall(engine, state, callee.library, callee.name, receiver, args, event.arguments.map((a) => a.span), site, place);
+    }
+    case 'user': {
+      if (receiver !== undefined && event.key?.kind === 'name') {
+        const own = methodOf(engine, state, receiver, event.key.name);
+        if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
+      }
+      if (event.function !== undefined) {
+        const value = state.local(event.function);
+        if (value.kind === 'closure' || value.kind === 'compiled') return engine.callValue(state, value, undefined, args, site);
+      }
+      const fn = engine.project.function(callee.function);
+      return fn === undefined ? unknownCall(engine, state, receiver, args, site) : engine.callFunction(state, fn, undefined, receiver, args, site);
+    }
+    case 'value': {
+      if (event.function !== undefined) return engine.callValue(state, state.local(event.function), undefined, args, site);
+      if (receiver !== undefined && event.key?.kind === 'name') {
+        const own = methodOf(engine, state, receiver, event.key.name);
+        if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
+        if (receiver.kind === 'compiled' || receiver.kind === 'closure') {
+          if (event.key.name === 'call') return engine.callValue(state, receiver, args[0], args.slice(1), site);
+          if (event.key.name === 'bind') return returned(state, receiver);
+          if (event.key.name === 'lower' || event.key.name === 'dispose') return returned(state, hostValue(`${siteOf(state, event)};`));
+        }
+      }
+      return unknownCall(engine, state, receiver, args, site);
+    }
+  }
+}
+
+/** The function that a property of a value holds: an own property, or a method of its class. */
+function methodOf(engine: Engine, state: State, receiver: Value, key: string): Value | undefined {
+  const node = state.node(receiver);
+  if (node === undefined) return receiver.kind === 'class' ? staticOf(engine, receiver, key) : undefined;
+  const own = node.fields.get(key);
+  if (own !== undefined && (own.kind === 'closure' || own.kind === 'compiled' || own.kind === 'external')) return own;
+  if (node.class === undefined) return undefined;
+  const method = memberOf(engine, node.class, 'methods', key);
+  return method === undefined ? undefined : closureValue(method, environmentOfClass(engine, state, node), receiver);
+}
+
+function staticOf(engine: Engine, receiver: Extract<Value, { kind: 'class' }>, key: string): Value | undefined {
+  const method = engine.project.class(receiver.class)?.staticMethods[key];
+  return method === undefined ? undefined : closureValue(method, receiver.environment, receiver);
+}
+
+/** Code that nobody knows: it reads and may keep what it gets, and may call back. */
+export function unknownCall(engine: Engine, state: State, receiver: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] {
+  if (receiver !== undefined && state.node(receiver)?.shape !== 'array') escape(engine, state, receiver, site.span);
+  for (const argument of args) {
+    escape(engine, state, argument, site.span);
+    engine.later(state, argument, site.span);
+  }
+  engine.collector.silent('unknown call');
+  const value = site.type.holds === 'unknown' ? hostValue(`${state.frame.context}:${site.span.start};`, site.type) : engine.unknown(state, site.type, `${state.frame.context}:${site.span.start}-${site.span.end}${site.tag ?? ''}`, 'here', site.span);
+  return returned(state, value);
+}
+
+export { anonymous };

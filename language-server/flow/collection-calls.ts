@@ -1,0 +1,137 @@
+/**
+ * Calls on collections: `push`, `pop`, `Map.get`, `slice`, `Promise.all` and their kin.
+ *
+ * Depends on: engine, collections, arrays, state, values.
+ */
+import type { Call, Role } from '../libraries/model.ts';
+import type { TypeFact } from '../lower/ir.ts';
+import { escape, openMember } from './arrays.ts';
+import { wrapPromise } from './callbacks.ts';
+import { add, copyOf, iterated, listOf, members, oneOf, take, unique } from './collections.ts';
+import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
+import { lostBy, siteOf, type Place } from './events.ts';
+import type { State } from './state.ts';
+import { emptyFields, hostValue, undefinedValue, type Value } from './values.ts';
+
+type Does = Extract<Role, { kind: 'collection' }>['does'];
+
+export function collectionCall(engine: Engine, state: State, does: Does, name: string, call: Call, receiver: Value | undefined, args: readonly Value[], site: CallSite, place: Place): readonly Exit[] {
+  const onArgument = receiver === undefined || /Constructor\.|^tree\./.test(name);
+  const target = onArgument ? args[0] : receiver;
+  const id = siteOf(state, site);
+  const host = (): Value => hostValue(`${id};`, site.type);
+  if (target === undefined) return returned(state, host());
+  const node = state.node(target);
+  const settles = typeof call.result === 'object' && 'settles' in call.result;
+  switch (does) {
+    case 'add':
+      for (const value of args) add(engine, state, target, value, site.span, repeatedIn(state, place));
+      return returned(state, name.startsWith('Set') ? target : host());
+    case 'addPair': {
+      const value = args[1] ?? args[0] ?? undefinedValue;
+      const old = node?.fields.get(keyOf(args[0]));
+      add(engine, state, target, value, site.span, repeatedIn(state, place), keyOf(args[0]));
+      if (old !== undefined) lostBy(engine, state, [old], site.span, 'overwritten');
+      return returned(state, target);
+    }
+    case 'take': return returned(state, take(engine, state, target, site.span, { ...site.type, nullable: false }));
+    case 'look': {
+      if (node === undefined || target.kind !== 'object') return returned(state, site.type.holds === 'nothing' || site.type.holds === 'unknown' ? host() : engine.unknown(state, { ...site.type, nullable: false }, id, 'caller', site.span));
+      if (/sort|reverse/i.test(name)) return returned(state, target);
+      const known = node.fields.get(keyOf(args[0]));
+      if (known !== undefined) return returned(state, known);
+      const all = unique(members(node));
+      const absent = state.fork();
+      if (all.length > 0) return [{ state, kind: 'return', value: oneOf(engine, state, all, site.span) }, { state: absent, kind: 'return', value: undefinedValue }];
+      if (!node.open) return returned(state, undefinedValue);
+      return [{ state, kind: 'return', value: openMember(engine, state, target.id, node, keyOf(args[0]), { ...site.type, nullable: false }, engine.dropped(state)) }, { state: absent, kind: 'return', value: undefinedValue }];
+    }
+    case 'copy': {
+      const value = copyOf(engine, state, target, id, settles ? { ...site.type, promise: false } : site.type);
+      if (!settles) return returned(state, value);
+      // `Promise.all`: the members are promises; what comes out are their values.
+      const inner = state.node(value);
+      if (inner !== undefined && value.kind === 'object') {
+        const settle = (member: Value): Value => {
+          const promise = state.node(member);
+          return promise?.shape === 'promise' ? (promise.fields.get('value') ?? hostValue(`${id}settled;`)) : member;
+        };
+        state.change(value.id, { fields: new Map([...inner.fields].map(([key, member]) => [key, settle(member)] as const)), pool: inner.pool.map(settle) });
+      }
+      return returned(state, wrapPromise(engine, state, value, site));
+    }
+    case 'concat': {
+      const all = [...(onArgument ? [] : [target]), ...args].flatMap((value) => {
+        const inner = state.node(value);
+        return inner?.shape === 'list' ? [...iterated(engine, state, value, undefined)] : [value];
+      });
+      return returned(state, listOf(engine, state, all, id, site.type, node?.open === true || all.length > 8));
+    }
+    case 'clear': {
+      if (node === undefined || target.kind !== 'object') return returned(state, host());
+      if (node.home !== undefined) engine.collector.emptied.add(node.home);
+      const all = members(node);
+      state.change(target.id, { fields: emptyFields, pool: [] });
+      lostBy(engine, state, all, site.span, 'deleted');
+      return returned(state, host());
+    }
+    case 'remove': {
+      if (node === undefined || target.kind !== 'object') return returned(state, host());
+      if (node.home !== undefined) engine.collector.emptied.add(node.home);
+      const key = keyOf(args[0]);
+      const known = node.fields.get(key);
+      if (name.endsWith('splice')) {
+        const all = members(node);
+        state.change(target.id, { fields: emptyFields, pool: unique([...all]) });
+        return returned(state, state.allocate(id, { shape: 'list', fields: emptyFields, pool: unique(all), open: node.open, many: false, type: site.type, escaped: true }, engine.dropped(state)));
+      }
+      if (known !== undefined) {
+        const fields = new Map(node.fields);
+        fields.delete(key);
+        state.change(target.id, { fields });
+        lostBy(engine, state, [known], site.span, 'deleted');
+      } else if (node.pool.some((member) => member.key === args[0]?.key)) state.change(target.id, { pool: node.pool.filter((member) => member.key !== args[0]?.key) });
+      else if (name.startsWith('Map') && node.pool.length > 0) {
+        const pool = node.pool;
+        state.change(target.id, { pool: [] });
+        lostBy(engine, state, pool, site.span, 'deleted');
+      }
+      return returned(state, host());
+    }
+    case 'values': {
+      if (node === undefined || target.kind !== 'object') return returned(state, hostOr(engine, state, id, site, host));
+      if (node.open) return returned(state, target);
+      const all = name.startsWith('tree') ? flattened(state, target, 5) : members(node);
+      return returned(state, listOf(engine, state, all, id, site.type, node.pool.length > 0));
+    }
+    case 'entries': {
+      if (node === undefined || target.kind !== 'object') return returned(state, hostOr(engine, state, id, site, host));
+      const all = iterated(engine, state, target, undefined);
+      const pairs = all.map((value, i) => state.allocate(`${id}pair${i}`, { shape: 'list', fields: new Map([['0', hostValue(`${id}key${i};`)], ['1', value]]), pool: [], open: false, many: false, type: { holds: 'tree' } }, engine.dropped(state)));
+      return returned(state, listOf(engine, state, pairs, id, site.type, node.open));
+    }
+    case 'keys': case 'replace': return returned(state, host());
+  }
+}
+
+function repeatedIn(state: State, place: Place): boolean {
+  if (place.inLoop) return true;
+  for (let frame: typeof state.frame | undefined = state.frame; frame !== undefined; frame = frame.parent) if (frame.repeated) return true;
+  return false;
+}
+
+function hostOr(engine: Engine, state: State, id: string, site: CallSite, host: () => Value): Value {
+  const type: TypeFact = { ...site.type, nullable: false };
+  return type.holds === 'tree' || type.holds === 'array' ? engine.unknown(state, type, id, 'caller', site.span) : host();
+}
+
+const keyOf = (value: Value | undefined): string => (value === undefined ? '' : value.kind === 'literal' ? String(value.value) : `[${value.key}]`);
+
+/** The leaves of a tree, in order. */
+function flattened(state: State, value: Value, depth: number): readonly Value[] {
+  const node = state.node(value);
+  if (node === undefined || node.shape === 'array' || depth === 0) return [value];
+  return members(node).flatMap((member) => flattened(state, member, depth - 1));
+}
+
+export { escape };

@@ -1,0 +1,67 @@
+/**
+ * What the parts of the walk need of each other: events call functions, functions run events.
+ *
+ * Depends on: state, values, collector, arrays.
+ */
+import type { CallEvent, Event, FunctionId, LoweredClass, LoweredFunction, Project, Span, TypeFact } from '../lower/ir.ts';
+import type { Walk } from './arrays.ts';
+import type { State } from './state.ts';
+import type { Node, ObjectId, Value } from './values.ts';
+
+/** One way out of a call, with the state that takes it. */
+export interface Exit {
+  readonly state: State;
+  readonly kind: 'return' | 'throw';
+  readonly value: Value;
+}
+
+export interface CallSite {
+  readonly span: Span;
+  readonly nameSpan: Span;
+  /** In a loop of its function. */
+  readonly repeated: boolean;
+  readonly type: TypeFact;
+  /** The event, where there is one. */
+  readonly event?: CallEvent;
+  /** Distinguishes several calls of one place (elements of a map). */
+  readonly tag?: string;
+}
+
+export interface Engine extends Walk {
+  readonly project: Project;
+  callFunction(state: State, fn: LoweredFunction, environment: ObjectId | undefined, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
+  callValue(state: State, target: Value, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
+  construct(state: State, cls: LoweredClass, args: readonly Value[], site: CallSite, instance?: Value): readonly Exit[];
+  moduleEnvironment(state: State, module: FunctionId): ObjectId | undefined;
+  /** Runs callbacks that were left for later. */
+  runLater(state: State): readonly State[];
+  later(state: State, value: Value, span: Span): void;
+  /** An unknown value of a type, for parameters and results of unknown calls. */
+  unknown(state: State, type: TypeFact, site: string, origin: 'here' | 'caller', span: Span | undefined, name?: string): Value;
+  dropped(state: State): (id: ObjectId, node: Node) => void;
+}
+
+export const returned = (state: State, value: Value): readonly Exit[] => [{ state, kind: 'return', value }];
+export type { Event };
+
+/** Continues each normal exit; passes throws on. */
+export function then(exits: readonly Exit[], next: (state: State, value: Value) => readonly Exit[]): readonly Exit[] {
+  return exits.flatMap((exit) => (exit.kind === 'throw' ? [exit] : next(exit.state, exit.value)));
+}
+
+/** Calls one after the other, in every state the one before leaves. */
+export function inTurn<T>(state: State, items: readonly T[], call: (state: State, item: T, index: number) => readonly Exit[]): readonly { readonly state: State; readonly values: readonly Value[] }[] & { readonly thrown?: readonly Exit[] } {
+  let states: { state: State; values: Value[] }[] = [{ state, values: [] }];
+  const thrown: Exit[] = [];
+  items.forEach((item, index) => {
+    const next: { state: State; values: Value[] }[] = [];
+    for (const at of states) {
+      for (const exit of call(at.state, item, index)) {
+        if (exit.kind === 'throw') thrown.push(exit);
+        else if (next.length < 12) next.push({ state: exit.state, values: [...at.values, exit.value] });
+      }
+    }
+    states = next;
+  });
+  return Object.assign(states, { thrown });
+}

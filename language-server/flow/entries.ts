@@ -1,0 +1,334 @@
+/**
+ * Where the walk begins: top levels, exported functions and methods in any order, and whatever nothing else reached.
+ *
+ * Unknown callers pass arrays that are theirs and may call any number of times, so exported functions run again on the
+ * states they leave behind; a state in which a variable or field holds an array that was disposed or given away on
+ * purpose ends there, since nobody need use it again. Depends on: walk, collector, state, values.
+ */
+import type { LibraryModel } from '../libraries/model.ts';
+import type { ClassId, FunctionId, LoweredClass, LoweredFunction, Project, Span } from '../lower/ir.ts';
+import { consumes } from './arrays.ts';
+import { Collector } from './collector.ts';
+import type { Exit } from './engine.ts';
+import type { Facts } from './facts.ts';
+import { State } from './state.ts';
+import { emptyFields, objectValue, undefinedValue, type Node, type Value } from './values.ts';
+import { Walker, defaultLimits, type Limits } from './walk.ts';
+
+const rounds = 3;
+const statesPerRound = 10;
+
+export interface Running {
+  readonly models?: readonly LibraryModel[];
+  readonly limits?: Limits;
+  /** Asked between entries; true stops the walk. */
+  readonly cancelled?: () => boolean;
+}
+
+/** Everything the walk finds out about a project. */
+export function walkProject(project: Project, running: Running = {}): Facts {
+  const collector = new Collector();
+  const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
+  for (const _ of walkEntries(project, walker, collector)) if (running.cancelled?.()) break;
+  return collector.facts();
+}
+
+/** One entry at a time, so that the caller may stop in between. */
+export function* walkEntries(project: Project, walker: Walker, collector: Collector): Generator<FunctionId> {
+  for (const unit of project.units.values()) {
+    walker.initialise(unit.module);
+    yield unit.module;
+  }
+  for (const unit of project.units.values()) {
+    yield* moduleEntries(walker, collector, [...unit.functions.values()].filter((fn) => fn.exported && fn.class === undefined), unit.module);
+    for (const cls of unit.classes.values()) if (cls.exported) yield* classEntries(walker, collector, cls);
+    exportedValues(walker, collector, unit.module);
+  }
+  for (const unit of project.units.values()) {
+    for (const cls of unit.classes.values()) if (!cls.exported && !reached(collector, cls)) yield* classEntries(walker, collector, cls);
+    for (const fn of unit.functions.values()) {
+      if (collector.visited.has(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor') continue;
+      runAlone(walker, collector, fn, freshState(walker, fn));
+      yield fn.id;
+    }
+  }
+}
+
+const reached = (collector: Collector, cls: LoweredClass): boolean =>
+  [cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some((id) => id !== undefined && collector.visited.has(id));
+
+function freshState(walker: Walker, fn: LoweredFunction): State {
+  const id = `env@root ${fn.id}`;
+  const module = walker.moduleEnvironment(undefined as never, `${fn.file}#`);
+  const frame = walker.rootFrame(rootOf(fn), walker.context('', `root ${fn.id}`), id, undefined);
+  const state = new State(frame, walker.base);
+  state.put(id, { shape: 'environment', fields: module === undefined ? emptyFields : new Map([['@parent', objectValue(module)]]), pool: [], open: false, many: false, type: { holds: 'nothing' }, function: '' });
+  return state;
+}
+
+/** A stand-in for the unknown caller of an entry. */
+function rootOf(fn: LoweredFunction): LoweredFunction {
+  return { ...fn, id: `${fn.id} (caller)`, name: '', locals: [], blocks: [], parameters: [] };
+}
+
+function parametersFor(walker: Walker, state: State, fn: LoweredFunction): readonly Value[][] {
+  let sets: Value[][] = [[]];
+  fn.parameters.forEach((p, i) => {
+    const type = fn.locals[p.local]?.type ?? { holds: 'unknown' as const };
+    const value = p.optional && type.holds === 'nothing' ? undefined : walker.unknown(state, { ...type, nullable: false }, `param ${fn.id} ${i}`, 'caller', undefined, p.name);
+    const absent = (p.optional || type.nullable === true) && (type.holds === 'array' || type.holds === 'tree') && sets.length < 3;
+    const given = value ?? walker.unknown(state, type, `param ${fn.id} ${i}`, 'caller', undefined, p.name);
+    sets = sets.flatMap((set) => (absent ? [[...set, given], [...set, undefinedValue]] : [[...set, given]]));
+  });
+  return sets;
+}
+
+/** Calls `fn` on a state with unknown arguments: the states it leaves. */
+function runAlone(walker: Walker, collector: Collector, fn: LoweredFunction, state: State, self?: Value): readonly State[] {
+  collector.root = fn.id;
+  walker.steps = 0;
+  const site = { span: fn.span, nameSpan: fn.span, repeated: false, type: { holds: 'unknown' as const }, tag: ' entry' };
+  const after: State[] = [];
+  const sets = parametersFor(walker, state, fn);
+  for (const [i, args] of sets.entries()) {
+    const own = i === sets.length - 1 ? state : state.fork();
+    own.frame.locals.set(-7, self ?? undefinedValue);
+    args.forEach((value, k) => own.frame.locals.set(-100 - k, value));
+    for (const exit of walker.callFunction(own, fn, undefined, self, args, site)) {
+      args.forEach((_, k) => exit.state.frame.locals.delete(-100 - k));
+      if (exit.kind === 'throw') continue;
+      after.push(...finish(walker, fn, exit, self));
+    }
+  }
+  return after;
+}
+
+/** After an entry returned: callbacks it left behind, closures it handed out, arguments it owes. */
+function finish(walker: Walker, fn: LoweredFunction, exit: Exit, self: Value | undefined): readonly State[] {
+  const { state } = exit;
+  ownedArguments(walker, fn, state, exit.value);
+  state.frame.locals.set(-8, exit.value);
+  return walker.runLater(state).map((next) => {
+    handedOut(walker, next, next.frame.locals.get(-8) ?? undefinedValue);
+    const value = next.frame.locals.get(-8) ?? undefinedValue;
+    next.frame.locals.delete(-8);
+    if (self === undefined) next.frame.locals.delete(-7);
+    walker.settle(next, value);
+    return next;
+  });
+}
+
+/** Where operations consume, a parameter that some paths consume is owed on all. */
+function ownedArguments(walker: Walker, fn: LoweredFunction, state: State, value: Value): void {
+  const held = state.reachable([value]);
+  for (const [id, node] of state.heap) {
+    const life = node.life;
+    if (life === undefined || life.origin !== 'caller' || life.dead || life.escaped || life.traced || life.part !== undefined || node.shape !== 'array' || !consumes(walker, life.library)) continue;
+    if (life.passed?.function !== fn.id || held.has(id) || !id.startsWith('param ')) continue;
+    const extra = life.refs > 1 && life.lastRef !== undefined;
+    walker.collector.see({ kind: 'lost', span: extra ? life.lastRef! : life.passed.signature, function: fn.id, array: { library: life.library, ...(life.name === undefined ? {} : { name: life.name }) }, how: extra ? 'extraRef' : 'argument', what: 'array', ...(extra ? {} : { passed: life.passed }) }, state.frame.context);
+  }
+}
+
+/** Closures in what an entry returns may be called, twice: once is not enough to see that a captured array is gone. */
+function handedOut(walker: Walker, state: State, value: Value): void {
+  const closures: Value[] = [];
+  const visit = (v: Value, depth: number): void => {
+    if (v.kind === 'closure') closures.push(v);
+    const node = state.node(v);
+    if (node === undefined || depth === 0 || node.shape === 'environment' || node.class !== undefined) return;
+    node.fields.forEach((member) => visit(member, depth - 1));
+    node.pool.forEach((member) => visit(member, depth - 1));
+  };
+  visit(value, 3);
+  for (const closure of closures.slice(0, 6)) {
+    if (closure.kind !== 'closure') continue;
+    const fn = walker.project.function(closure.function);
+    if (fn === undefined) continue;
+    let states: State[] = [state.fork()];
+    for (let round = 0; round < 2; round++) {
+      const next: State[] = [];
+      for (const at of states) {
+        const args = fn.parameters.map((p, i) => walker.unknown(at, { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false }, `handed ${fn.id} ${i} ${round}`, 'caller', undefined, p.name));
+        for (const exit of walker.callFunction(at, fn, closure.environment, closure.self, args, { span: fn.span, nameSpan: fn.span, repeated: true, type: { holds: 'unknown' }, tag: ' handed' })) {
+          if (exit.kind === 'throw') continue;
+          if (round === 0 && givenUp(exit.state)) continue;
+          next.push(exit.state);
+        }
+      }
+      states = next.slice(0, 4);
+    }
+  }
+}
+
+/** Something that outlives the call holds an array that was freed on purpose. */
+function givenUp(state: State): boolean {
+  for (const node of state.heap.values()) {
+    if (node.shape !== 'environment' && node.shape !== 'instance' && node.shape !== 'map' && node.shape !== 'list') continue;
+    for (const member of [...node.fields.values(), ...node.pool]) {
+      const life = state.node(member)?.life;
+      if (life?.dead && (life.death === 'disposed' || life.death === 'donated')) return true;
+    }
+  }
+  return false;
+}
+
+function* moduleEntries(walker: Walker, collector: Collector, functions: readonly LoweredFunction[], module: FunctionId): Generator<FunctionId> {
+  const env = walker.moduleEnvironment(undefined as never, module);
+  let states: (State | undefined)[] = [undefined];
+  const seen = new Set<string>();
+  const stateful = env !== undefined && functions.length > 0;
+  for (let round = 0; round < rounds; round++) {
+    const next: State[] = [];
+    for (const before of states) {
+      for (const fn of functions) {
+        const state = before === undefined ? freshState(walker, fn) : rebased(walker, before, fn);
+        for (const after of runAlone(walker, collector, fn, state)) {
+          if (!stateful || givenUpGlobals(after) || !changedGlobals(walker, after)) continue;
+          const left = globals(walker, after);
+          const key = left.key(undefined, false);
+          if (seen.has(key) || next.length >= statesPerRound) continue;
+          seen.add(key);
+          next.push(left);
+        }
+        yield fn.id;
+      }
+    }
+    if (next.length === 0) return;
+    states = next;
+  }
+}
+
+/** Only what was there before the run, and what it leads to, outlives it. */
+function globals(walker: Walker, state: State): State {
+  state.frame = { ...state.frame, locals: new Map() };
+  state.facts.clear();
+  state.lost.clear();
+  state.later.length = 0;
+  for (const id of [...state.heap.keys()]) if (id.startsWith('env@root')) state.heap.delete(id);
+  state.collect(() => undefined);
+  for (const [id, node] of state.heap) if (node.life !== undefined && node.life.watches.length > 0) state.put(id, { ...node, life: { ...node.life, watches: [] } });
+  void walker;
+  return state;
+}
+
+function rebased(walker: Walker, before: State, fn: LoweredFunction): State {
+  const fresh = freshState(walker, fn);
+  const state = new State(fresh.frame, walker.base, before);
+  for (const [id, node] of fresh.heap) state.put(id, node);
+  return state;
+}
+
+function changedGlobals(walker: Walker, state: State): boolean {
+  for (const [id, node] of state.heap) if (walker.base.has(id) && walker.base.get(id) !== node) return true;
+  return false;
+}
+
+const givenUpGlobals = givenUp;
+
+/** An instance of a class made by unknown code, its methods called in any order. */
+function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass): Generator<FunctionId> {
+  const methods = methodsOf(walker.project, cls);
+  const representative = walker.project.function(cls.constructor_ ?? cls.initialiser ?? methods[0]?.id ?? '');
+  if (representative === undefined) return;
+  collector.root = representative.id;
+  walker.steps = 0;
+  const start = freshState(walker, representative);
+  const site = { span: cls.head, nameSpan: cls.head, repeated: false, type: { holds: 'nothing' as const, class: cls.id }, tag: ' entry' };
+  const ctor = constructorOf(walker.project, cls);
+  const args = ctor === undefined ? [] : (parametersFor(walker, start, ctor)[0] ?? []);
+  args.forEach((value, k) => start.frame.locals.set(-100 - k, value));
+  let states = walker.construct(start, cls, args, site).flatMap((exit) => {
+    if (exit.kind === 'throw') return [];
+    exit.state.frame.locals.set(-7, exit.value);
+    return walker.runLater(exit.state).slice(0, 2);
+  });
+  yield representative.id;
+  noteOwner(walker, collector, cls, states);
+  const seen = new Set<string>();
+  for (let round = 0; round < rounds; round++) {
+    const next: State[] = [];
+    for (const before of states.slice(0, statesPerRound)) {
+      for (const fn of methods) {
+        const state = before.fork();
+        const self = state.frame.locals.get(-7);
+        const base = walker.rootFrame(rootOf(fn), walker.context('', `method ${fn.id}`), state.frame.environment, undefined);
+        state.frame = { ...base, locals: new Map(state.frame.locals) };
+        for (const after of runAlone(walker, collector, fn, state, self)) {
+          noteOwner(walker, collector, cls, [after]);
+          if (givenUp(after)) continue;
+          after.facts.clear();
+          const key = after.key(undefined, false);
+          if (seen.has(key)) continue;
+          seen.add(key);
+          next.push(after);
+        }
+        yield fn.id;
+      }
+    }
+    if (next.length === 0) return;
+    states = next;
+  }
+}
+
+function methodsOf(project: Project, cls: LoweredClass): readonly LoweredFunction[] {
+  const found = new Map<string, LoweredFunction>();
+  for (let at: LoweredClass | undefined = cls; at !== undefined; at = at.base === undefined ? undefined : project.class(at.base)) {
+    for (const [name, id] of [...Object.entries(at.methods), ...Object.entries(at.getters)]) {
+      const fn = project.function(id);
+      if (fn !== undefined && !found.has(name) && (fn.exported || !cls.exported)) found.set(name, fn);
+    }
+  }
+  return [...found.values()];
+}
+
+function constructorOf(project: Project, cls: LoweredClass): LoweredFunction | undefined {
+  for (let at: LoweredClass | undefined = cls; at !== undefined; at = at.base === undefined ? undefined : project.class(at.base)) {
+    const fn = at.constructor_ === undefined ? (at.base === undefined && at.initialiser !== undefined ? project.function(at.initialiser) : undefined) : project.function(at.constructor_);
+    if (fn !== undefined) return fn;
+  }
+  return undefined;
+}
+
+/** Fields of an exported class that hold arrays it made. */
+function noteOwner(walker: Walker, collector: Collector, cls: LoweredClass, states: readonly State[]): void {
+  if (!cls.exported || collector.muted > 0) return;
+  for (const state of states) {
+    const node = state.node(state.frame.locals.get(-7));
+    if (node === undefined) continue;
+    const fields = [...node.fields].flatMap(([name, value]) => {
+      const held: Node | undefined = state.node(value);
+      return held?.life !== undefined && held.life.origin === 'here' && !held.life.dead && !held.life.escaped ? [{ name, library: held.life.library }] : [];
+    });
+    const library = fields[0]?.library;
+    if (library === undefined) continue;
+    const before = collector.owners.get(cls.id);
+    const names = [...new Set([...(before?.fields ?? []), ...fields.map((field) => field.name)])];
+    collector.owners.set(cls.id, { kind: 'ownerWithoutDispose', span: cls.head, function: cls.initialiser ?? cls.id, className: cls.name, fields: names, verb: walker.models.get(library)?.free[0] ?? 'dispose', library });
+  }
+}
+
+/** Compiled functions that a module exports are called by somebody: a look at their bodies. */
+function exportedValues(walker: Walker, collector: Collector, module: FunctionId): void {
+  const fn = walker.project.function(module);
+  const env = walker.moduleEnvironment(undefined as never, module);
+  if (fn === undefined || env === undefined) return;
+  for (const value of walker.base.get(env)?.fields.values() ?? []) {
+    if (value.kind !== 'compiled') continue;
+    const inner = bottomClosure(value);
+    const target = inner === undefined ? undefined : walker.project.function(inner);
+    if (target === undefined || collector.visited.has(target.id)) continue;
+    const state = freshState(walker, target);
+    collector.root = target.id;
+    walker.steps = 0;
+    const args = target.parameters.map((p, i) => walker.unknown(state, { ...(target.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false }, `param ${target.id} ${i}`, 'caller', undefined, p.name));
+    const span: Span = value.jit;
+    walker.callValue(state, value, undefined, args, { span, nameSpan: span, repeated: false, type: { holds: 'nothing' }, tag: ' exported' });
+  }
+}
+
+function bottomClosure(value: Value): FunctionId | undefined {
+  return value.kind === 'compiled' ? bottomClosure(value.of) : value.kind === 'closure' ? value.function : undefined;
+}
+
+export type { ClassId };

@@ -1,0 +1,100 @@
+/**
+ * `tidy` and `scope`: what the callback made and doesn't return is freed when it ends.
+ *
+ * Depends on: engine, arrays, state, values.
+ */
+import type { LibraryModel } from '../libraries/model.ts';
+import type { Span } from '../lower/ir.ts';
+import { leaves } from './arrays.ts';
+import { unknownCall } from './calls.ts';
+import { wrapPromise } from './callbacks.ts';
+import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
+import { siteOf, type Place } from './events.ts';
+import type { State } from './state.ts';
+import { hostValue, undefinedValue, type ObjectId, type Value } from './values.ts';
+
+export function scopeCall(engine: Engine, state: State, target: Value | undefined, model: LibraryModel, async_: boolean, site: CallSite, place: Place): readonly Exit[] {
+  const run = target?.kind === 'literal' ? undefined : target;
+  const callee = run ?? undefined;
+  if (callee === undefined || (callee.kind !== 'closure' && callee.kind !== 'external' && callee.kind !== 'compiled')) return unknownCall(engine, state, undefined, target === undefined ? [] : [target], site);
+  if (state.tracing > 0) return engine.callValue(state, callee, undefined, [], site);
+  const fn = callee.kind === 'closure' ? engine.project.function(callee.function) : undefined;
+  state.scopes.push({ span: site.span, library: model.id });
+  const depth = state.scopes.length;
+  const exits = engine.callValue(state, callee, undefined, [], { ...site, tag: ' scope' });
+  return exits.map((exit): Exit => {
+    const next = exit.state;
+    const scope = next.scopes[depth - 1];
+    next.scopes.length = depth - 1;
+    if (exit.kind === 'throw') {
+      end(next, depth, undefinedValue, site.span, model);
+      return exit;
+    }
+    const promise = next.node(exit.value)?.shape === 'promise' || (exit.value.kind === 'host' && exit.value.type?.promise === true);
+    const how = async_ ? undefined : fn?.async ? 'async' as const : promise ? 'returns' as const : scope?.started !== undefined ? 'starts' as const : undefined;
+    if (how !== undefined) {
+      engine.collector.see({ kind: 'asyncScope', span: site.span, function: next.frame.fn.id, library: model.id, how, scope: model.scopeName ?? 'scope' }, next.frame.context);
+      for (const [id, node] of next.heap) if (node.life !== undefined && node.life.scope >= depth) next.put(id, { ...node, life: { ...node.life, escaped: true, scope: depth - 1 } });
+      return { state: next, kind: 'return', value: wrapPromise(engine, next, hostValue(`${siteOf(next, site)}settled;`, { holds: 'unknown' }), site) };
+    }
+    if (async_ && promise && unused(place, site)) engine.collector.see({ kind: 'asyncScope', span: site.span, function: next.frame.fn.id, library: model.id, how: 'notAwaited', scope: model.scopeName ?? 'scope' }, next.frame.context);
+    engine.collector.pass(site.span, next.frame.context);
+    end(next, depth, exit.value, site.span, model);
+    return exit;
+  });
+}
+
+function unused(place: Place, site: CallSite): boolean {
+  const to = site.event?.to;
+  if (to === undefined) return false;
+  const fn = place.fn;
+  return !fn.blocks.some((block) => block.events.some((event) => readsLocal(event, to)) || (block.end.kind === 'return' && block.end.value === to) || (block.end.kind === 'branch' && block.end.condition === to));
+}
+
+function readsLocal(event: import('../lower/ir.ts').Event, local: number): boolean {
+  if (event.kind === 'call') return event.receiver === local || event.function === local || event.arguments.some((argument) => argument.local === local);
+  if (event.kind === 'await') return event.value === local;
+  if (event.kind === 'copy') return event.from === local;
+  if (event.kind === 'setProperty' || event.kind === 'setOuter') return event.from === local;
+  if (event.kind === 'array') return event.elements.some((element) => element?.local === local);
+  if (event.kind === 'object') return event.entries.some((entry) => (entry.kind === 'spread' ? entry.from : entry.value) === local);
+  if (event.kind === 'property') return event.object === local;
+  return event.kind === 'unary' && event.operator !== 'void' && event.value === local;
+}
+
+/** Frees what was made in the scope and isn't in its result; the result moves to the scope outside. */
+function end(state: State, depth: number, result: Value, span: Span, model: LibraryModel): void {
+  const kept = new Set<ObjectId>();
+  const visit = (value: Value, levels: number): void => {
+    const node = state.node(value);
+    if (node === undefined || value.kind !== 'object' || kept.has(value.id) || levels === 0) return;
+    if (node.shape === 'map' && model.id !== 'tidemark') return;
+    kept.add(value.id);
+    if (node.life?.part !== undefined) kept.add(node.life.part);
+    if (node.shape === 'environment') return;
+    node.fields.forEach((member) => visit(member, levels - 1));
+    node.pool.forEach((member) => visit(member, levels - 1));
+  };
+  visit(result, 8);
+  for (const [id, node] of state.heap) {
+    const life = node.life;
+    if (life === undefined || life.scope < depth) continue;
+    if (kept.has(id)) {
+      const { name: _, declaration: __, ...rest } = life;
+      state.put(id, { ...node, life: depth === 1 ? { ...rest, scope: 0, made: span } : { ...life, scope: depth - 1 } });
+    } else if (!life.dead) state.put(id, { ...node, life: { ...life, dead: true, death: 'scope', diedAt: span } });
+  }
+}
+
+/** A promise that needs arrays of the scope is started in it. */
+export function startsPromise(engine: Engine, state: State, args: readonly Value[], site: CallSite): void {
+  for (const value of args) leaves(state, value, (_, __, life) => {
+    if (life.scope > 0 && !life.owner) {
+      const scope = state.scopes[life.scope - 1];
+      if (scope !== undefined) state.scopes[life.scope - 1] = { ...scope, started: site.span };
+    }
+  });
+  void engine;
+}
+
+export { returned };

@@ -1,0 +1,327 @@
+/**
+ * One path of the walk: frames, heap, and what is known of tested values.
+ *
+ * A state belongs to one path and is changed in place; `fork` makes another. Paths are kept apart instead of being
+ * joined, so two tests of one unchanged value are one test; where there would be too many, the surplus is dropped and
+ * counted. Objects that were there before the walk (made by module top levels) are read from a shared base and copied on
+ * the first write. Depends on: values, lower/ir.
+ */
+import type { FunctionId, Local, LoweredFunction, Span } from '../lower/ir.ts';
+import { anonymous, hostValue, nodeKey, objectValue, type Node, type ObjectId, type Value } from './values.ts';
+
+export interface Frame {
+  readonly fn: LoweredFunction;
+  readonly locals: Map<Local, Value>;
+  readonly environment: ObjectId;
+  readonly context: string;
+  readonly parent: Frame | undefined;
+  /** The call stands in a loop of the caller, or is a callback that runs many times. */
+  readonly repeated: boolean;
+  readonly callSpan: Span | undefined;
+  readonly self: Value | undefined;
+  /** Arrays read after the first `await`. */
+  readonly readLater: { readonly id: ObjectId; readonly span: Span }[];
+  awaited: boolean;
+  readonly yields: Value[];
+}
+
+export interface Scope {
+  readonly started?: Span;
+  readonly span: Span;
+  readonly library: string;
+}
+
+export interface Lost {
+  readonly id: ObjectId;
+  readonly node: Node;
+  readonly how: 'end' | 'overwritten' | 'deleted';
+  readonly span?: Span;
+  readonly context: string;
+}
+
+export class State {
+  frame: Frame;
+  readonly heap: Map<ObjectId, Node>;
+  readonly base: ReadonlyMap<ObjectId, Node>;
+  readonly facts: Map<string, boolean>;
+  readonly scopes: Scope[];
+  readonly lost: Map<string, Lost>;
+  readonly later: { readonly value: Value; readonly key: string }[];
+  readonly laterDone: Set<string>;
+  readonly seen: Set<string>;
+  /** Members of collections that a loop is at: what happens to one happens to all. */
+  readonly iterating: Set<ObjectId>;
+  tracing: number;
+  /** A handler was entered: for messages. */
+  caught: boolean;
+
+  constructor(frame: Frame, base: ReadonlyMap<ObjectId, Node>, from?: State) {
+    this.frame = frame;
+    this.base = base;
+    this.heap = new Map(from?.heap);
+    this.facts = new Map(from?.facts);
+    this.scopes = [...(from?.scopes ?? [])];
+    this.lost = new Map(from?.lost);
+    this.later = [...(from?.later ?? [])];
+    this.laterDone = new Set(from?.laterDone);
+    this.seen = new Set(from?.seen);
+    this.iterating = new Set(from?.iterating);
+    this.tracing = from?.tracing ?? 0;
+    this.caught = from?.caught ?? false;
+  }
+
+  fork(): State {
+    return new State(copyFrame(this.frame), this.base, this);
+  }
+
+  get(id: ObjectId): Node | undefined {
+    return this.heap.get(id) ?? this.base.get(id);
+  }
+
+  node(value: Value | undefined): Node | undefined {
+    if (value === undefined) return undefined;
+    return value.kind === 'object' ? this.get(value.id) : value.kind === 'marked' ? this.node(value.of) : undefined;
+  }
+
+  put(id: ObjectId, node: Node): void {
+    this.heap.set(id, node);
+  }
+
+  change(id: ObjectId, patch: Partial<Node>): void {
+    const node = this.get(id);
+    if (node !== undefined) this.heap.set(id, { ...node, ...patch });
+  }
+
+  local(local: Local): Value {
+    return this.frame.locals.get(local) ?? anonymous;
+  }
+
+  set(local: Local, value: Value): void {
+    this.frame.locals.set(local, value);
+    const fact = this.frame.fn.locals[local];
+    if (fact?.captured) this.setField(this.frame.environment, fact.unique, value);
+  }
+
+  setField(id: ObjectId, name: string, value: Value): void {
+    const node = this.get(id);
+    if (node === undefined || node.fields.get(name)?.key === value.key) return;
+    const fields = new Map(node.fields);
+    fields.set(name, value);
+    this.change(id, { fields });
+  }
+
+  enterFrame(frame: Frame): void {
+    this.frame = frame;
+  }
+
+  /** Back to the caller: its frame may be shared with other paths, so it is copied. */
+  leaveFrame(): void {
+    const parent = this.frame.parent;
+    if (parent !== undefined) this.frame = copyFrame(parent);
+  }
+
+  /**
+   * A fresh object for `base`. Earlier ones that are still held move on by a generation; what nobody holds is handed to
+   * `dropped`.
+   */
+  allocate(base: ObjectId, node: Node, dropped: (id: ObjectId, node: Node) => void): Value {
+    if (this.heap.has(base)) {
+      const held = this.reachable();
+      const generations = [base, `${base}~`, `${base}~~`] as const;
+      for (const id of generations) {
+        const old = this.heap.get(id);
+        if (old !== undefined && !held.has(id)) {
+          this.heap.delete(id);
+          dropped(id, old);
+        }
+      }
+      const renames = new Map<ObjectId, ObjectId>();
+      if (this.heap.has(generations[0])) {
+        if (this.heap.has(generations[1])) renames.set(generations[1], generations[2]);
+        renames.set(generations[0], generations[1]);
+        this.rename(renames);
+      }
+    }
+    this.heap.set(base, node);
+    return objectValue(base);
+  }
+
+  private rename(renames: ReadonlyMap<ObjectId, ObjectId>): void {
+    const map = (value: Value): Value => mapValue(value, (id) => renames.get(id) ?? id);
+    this.mapAll(map);
+    for (const [from, to] of renames) {
+      const node = this.heap.get(from);
+      if (node === undefined) continue;
+      this.heap.delete(from);
+      const older = this.heap.get(to);
+      this.heap.set(to, older === undefined ? node : merged(older, node));
+    }
+    for (const [key, lost] of this.lost) if (renames.has(lost.id)) this.lost.set(key, { ...lost, id: renames.get(lost.id)! });
+  }
+
+  mapAll(map: (value: Value) => Value): void {
+    this.frame = mapFrame(this.frame, map);
+    for (const [id, node] of this.heap) {
+      let changed = false;
+      const fields = new Map<string, Value>();
+      for (const [name, value] of node.fields) {
+        const next = map(value);
+        if (next !== value) changed = true;
+        fields.set(name, next);
+      }
+      const pool = node.pool.map((value) => {
+        const next = map(value);
+        if (next !== value) changed = true;
+        return next;
+      });
+      if (changed) this.heap.set(id, { ...node, fields, pool });
+    }
+    for (const [i, later] of this.later.entries()) this.later[i] = { value: map(later.value), key: later.key };
+  }
+
+  /** A symbol gets a new meaning: what was known of it is forgotten, and what still holds the old one becomes anonymous. */
+  renew(symbol: string): void {
+    if (!this.seen.has(symbol)) {
+      this.seen.add(symbol);
+      return;
+    }
+    const mark = `${symbol};`;
+    for (const fact of [...this.facts.keys()]) if (fact.includes(mark)) this.facts.delete(fact);
+    this.mapAll((value) => (value.kind === 'host' && value.symbol.includes(mark) ? (value.type === undefined ? anonymous : { ...hostValue('', value.type), key: '?' }) : value));
+    for (const [id, node] of this.heap) {
+      if (![...node.fields.keys()].some((name) => name.startsWith('[') && name.includes(mark))) continue;
+      const fields = new Map<string, Value>();
+      const pool = [...node.pool];
+      for (const [name, value] of node.fields) {
+        if (name.startsWith('[') && name.includes(mark)) {
+          if (!pool.some((member) => member.key === value.key)) pool.push(value);
+        } else fields.set(name, value);
+      }
+      this.heap.set(id, { ...node, fields, pool });
+    }
+  }
+
+  /** Ids of the heap that somebody holds: frames, environments, objects from before the walk, callbacks to come. */
+  reachable(extra: readonly Value[] = []): Set<ObjectId> {
+    const seen = new Set<ObjectId>();
+    const work: ObjectId[] = [];
+    const visitId = (id: ObjectId): void => {
+      if (!seen.has(id)) {
+        seen.add(id);
+        work.push(id);
+      }
+    };
+    const visit = (value: Value): void => forEachId(value, visitId);
+    for (let frame: Frame | undefined = this.frame; frame !== undefined; frame = frame.parent) {
+      for (const value of frame.locals.values()) visit(value);
+      visitId(frame.environment);
+      if (frame.self !== undefined) visit(frame.self);
+      frame.yields.forEach(visit);
+    }
+    extra.forEach(visit);
+    for (const later of this.later) visit(later.value);
+    for (const id of this.heap.keys()) if (this.base.has(id)) visitId(id);
+    while (work.length > 0) {
+      const id = work.pop()!;
+      const node = this.heap.get(id);
+      // What is only in the base can hold nothing of the heap.
+      if (node === undefined || node.shape === 'recorder') continue;
+      node.fields.forEach(visit);
+      node.pool.forEach(visit);
+    }
+    return seen;
+  }
+
+  /** Removes what nobody holds. */
+  collect(dropped: (id: ObjectId, node: Node) => void, extra: readonly Value[] = []): void {
+    const held = this.reachable(extra);
+    for (const [id, node] of [...this.heap]) {
+      if (held.has(id)) continue;
+      const part = node.life?.part;
+      if (part !== undefined && held.has(part)) continue;
+      this.heap.delete(id);
+      dropped(id, node);
+    }
+  }
+
+  key(live: ReadonlySet<Local> | undefined, withFacts: boolean): string {
+    const parts: string[] = [];
+    for (const [local, value] of [...this.frame.locals].sort((a, b) => a[0] - b[0])) if (live === undefined || live.has(local)) parts.push(`${local}${value.key}`);
+    parts.push('|');
+    for (const id of [...this.heap.keys()].sort()) parts.push(id, nodeKey(this.heap.get(id)!));
+    parts.push('|', [...this.lost.keys()].sort().join());
+    if (withFacts) parts.push('|', [...this.facts].map(([fact, truth]) => `${fact}${truth ? '+' : '-'}`).sort().join());
+    parts.push(`|${this.scopes.length}${this.later.map((l) => l.key).join()}`);
+    return parts.join(' ');
+  }
+}
+
+function copyFrame(frame: Frame): Frame {
+  return { ...frame, locals: new Map(frame.locals), readLater: [...frame.readLater], yields: [...frame.yields] };
+}
+
+function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
+  const locals = new Map<Local, Value>();
+  for (const [local, value] of frame.locals) locals.set(local, map(value));
+  return { ...frame, locals, yields: frame.yields.map(map), self: frame.self === undefined ? undefined : map(frame.self), parent: frame.parent === undefined ? undefined : mapFrame(frame.parent, map) };
+}
+
+/** Every object id inside a value. */
+export function forEachId(value: Value, visit: (id: ObjectId) => void): void {
+  switch (value.kind) {
+    case 'object': return visit(value.id);
+    case 'closure':
+      if (value.environment !== undefined) visit(value.environment);
+      if (value.self !== undefined) forEachId(value.self, visit);
+      return;
+    case 'class':
+      if (value.environment !== undefined) visit(value.environment);
+      return;
+    case 'compiled': case 'marked': return forEachId(value.of, visit);
+    case 'literal': case 'host': case 'external': return;
+  }
+}
+
+export function mapValue(value: Value, rename: (id: ObjectId) => ObjectId): Value {
+  switch (value.kind) {
+    case 'object': {
+      const id = rename(value.id);
+      return id === value.id ? value : objectValue(id);
+    }
+    case 'closure': {
+      const environment = value.environment === undefined ? undefined : rename(value.environment);
+      const self = value.self === undefined ? undefined : mapValue(value.self, rename);
+      return environment === value.environment && self === value.self ? value : { ...value, environment, key: `fn ${value.function} ${environment ?? ''} ${self?.key ?? ''}`, ...(self === undefined ? {} : { self }) };
+    }
+    case 'class': {
+      const environment = value.environment === undefined ? undefined : rename(value.environment);
+      return environment === value.environment ? value : { ...value, environment, key: `class ${value.class} ${environment ?? ''}` };
+    }
+    case 'compiled': {
+      const of = mapValue(value.of, rename);
+      return of === value.of ? value : { ...value, of, key: compiledKey(of, value.jit) };
+    }
+    case 'marked': {
+      const of = mapValue(value.of, rename);
+      return of === value.of ? value : { ...value, of, key: `donate ${of.key}` };
+    }
+    case 'literal': case 'host': case 'external': return value;
+  }
+}
+
+export const compiledKey = (of: Value, jit: Span): string => `jit ${jit.file}:${jit.start} ${of.key}`;
+
+/** Two objects of one place become one that stands for many. */
+function merged(a: Node, b: Node): Node {
+  const fields = new Map(a.fields);
+  const pool = [...a.pool, ...b.pool.filter((value) => !a.pool.some((other) => other.key === value.key))];
+  for (const [name, value] of b.fields) {
+    const before = fields.get(name);
+    if (before === undefined) fields.set(name, value);
+    else if (before.key !== value.key && !pool.some((other) => other.key === value.key)) pool.push(value);
+  }
+  const life = a.life === undefined || b.life === undefined ? (a.life ?? b.life) : a.life.dead === b.life.dead ? { ...a.life, escaped: a.life.escaped || b.life.escaped, watches: [...new Set([...a.life.watches, ...b.life.watches])] } : { ...a.life, dead: false, escaped: true };
+  return { ...a, fields, pool, many: true, open: a.open || b.open, ...(life === undefined ? {} : { life }) };
+}
+
+export const functionOf = (state: State): FunctionId => state.frame.fn.id;

@@ -1,0 +1,113 @@
+/**
+ * The abstract values of the walk, and the objects of its heap.
+ *
+ * A value is host data (a literal, or an unknown one with a symbol that says "the same as there"), an object of the heap,
+ * or something callable. Values carry a `key`: equal keys, equal values. An object stands for what one place of the
+ * program made in one call context; a place that runs again while its earlier object is still held gets a generation
+ * (`~`), the third of which stands for many. Depends on: lower/ir.
+ */
+import type { ClassId, FunctionId, Literal, Span, TypeFact } from '../lower/ir.ts';
+import type { Death } from './facts.ts';
+
+export type ObjectId = string;
+
+export type Value = { readonly key: string } & (
+  | { readonly kind: 'literal'; readonly value: Literal }
+  /** Host data of unknown content; `callable` when its type says so. */
+  | { readonly kind: 'host'; readonly symbol: string; readonly type?: TypeFact }
+  | { readonly kind: 'object'; readonly id: ObjectId }
+  | { readonly kind: 'closure'; readonly function: FunctionId; readonly environment: ObjectId | undefined; readonly self?: Value }
+  | { readonly kind: 'class'; readonly class: ClassId; readonly environment: ObjectId | undefined }
+  | { readonly kind: 'external'; readonly library: string | undefined; readonly name: string }
+  /** What `jit`, `grad` and their kin make of a function. */
+  | { readonly kind: 'compiled'; readonly of: Value; readonly how: 'jit' | 'pmap' | 'vmap' | 'grad' | 'valueAndGrad' | 'checkpoint' | 'other'; readonly library: string; readonly jit: Span; readonly donates: readonly number[]; readonly statics: readonly number[]; readonly ranIn: string }
+  /** `donate(x)`: given away to the call that takes it. */
+  | { readonly kind: 'marked'; readonly of: Value }
+);
+
+export const literalValue = (value: Literal): Value => ({ kind: 'literal', value, key: typeof value === 'string' ? `"${value}` : `=${String(value)}` });
+export const undefinedValue = literalValue(undefined);
+export const hostValue = (symbol: string, type?: TypeFact): Value => ({ kind: 'host', symbol, key: `?${symbol}`, ...(type === undefined ? {} : { type }) });
+export const anonymous: Value = { kind: 'host', symbol: '', key: '?' };
+export const objectValue = (id: ObjectId): Value => ({ kind: 'object', id, key: `@${id}` });
+export const closureValue = (fn: FunctionId, environment: ObjectId | undefined, self?: Value): Value => ({ kind: 'closure', function: fn, environment, key: `fn ${fn} ${environment ?? ''} ${self?.key ?? ''}`, ...(self === undefined ? {} : { self }) });
+export const externalValue = (library: string | undefined, name: string): Value => ({ kind: 'external', library, name, key: `ext ${library ?? ''}:${name}` });
+
+/** The life of one device array (or of an object that owns arrays, or of all the arrays in a tree of unknown form). */
+export interface Life {
+  readonly library: string;
+  readonly dead: boolean;
+  readonly death?: Death;
+  readonly diedAt?: Span;
+  /** References held, where the library counts them. */
+  readonly refs: number;
+  readonly made?: Span;
+  readonly name?: string;
+  readonly declaration?: Span;
+  /** Made here; the caller's; or held by a module or a field since before the walk began. */
+  readonly origin: 'here' | 'caller' | 'field';
+  /** Unknown code holds it too, or may have freed it: nothing more can be said. */
+  readonly escaped: boolean;
+  /** Depth of the scope that will free it; 0 when none does. */
+  readonly scope: number;
+  /** Stands for a value of a trace. */
+  readonly traced: boolean;
+  readonly owner: boolean;
+  /** A child of a tree of unknown form: freed with it, never lost by itself. */
+  readonly part?: ObjectId;
+  readonly lastRef?: Span;
+  readonly lastUse?: Span;
+  /** The parameter it was passed for last: function, position, and where the parameter stands. */
+  readonly passed?: { readonly function: FunctionId; readonly position: number; readonly signature: Span };
+  /** The collection it was put into, in a loop. */
+  readonly added?: Span;
+  /** Arguments of compiled calls that it went into without being given away. */
+  readonly watches: readonly string[];
+  /** A part of the tree was freed or handed on by itself. */
+  readonly opened?: boolean;
+  /** Made in a function, for messages and filters. */
+  readonly function: FunctionId;
+  /** Values read after the first wait of a call that is still running. */
+  readonly typeName?: string;
+}
+
+export type Shape = 'object' | 'list' | 'map' | 'instance' | 'tree' | 'promise' | 'iterator' | 'recorder' | 'environment' | 'array' | 'generator';
+
+export interface Node {
+  readonly shape: Shape;
+  readonly fields: ReadonlyMap<string, Value>;
+  /** Members without a known key. */
+  readonly pool: readonly Value[];
+  /** There may be members nobody has asked for yet. */
+  readonly open: boolean;
+  readonly many: boolean;
+  readonly type: TypeFact;
+  readonly life?: Life;
+  readonly class?: ClassId;
+  /** The function whose activation an environment is. */
+  readonly function?: FunctionId;
+  /** Where a collection is at home: `file#:history`, `class.field`. */
+  readonly home?: string;
+  readonly traced?: boolean;
+  readonly count?: number;
+  /** Promise: arrays that are read until it settles. */
+  readonly pending?: readonly { readonly id: ObjectId; readonly span: Span }[];
+  readonly made?: Span;
+  readonly escaped?: boolean;
+}
+
+const keys = new WeakMap<Node, string>();
+
+/** Equal keys, equal nodes. */
+export function nodeKey(node: Node): string {
+  const known = keys.get(node);
+  if (known !== undefined) return known;
+  const life = node.life;
+  const text = `${node.shape}${node.many ? '*' : ''}${node.open ? '…' : ''}{${[...node.fields].map(([k, v]) => `${k}:${v.key}`).join(',')}|${node.pool.map((v) => v.key).join(',')}}${
+    life === undefined ? '' : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
+  }${(node.pending ?? []).map((p) => p.id).join()}`;
+  keys.set(node, text);
+  return text;
+}
+
+export const emptyFields: ReadonlyMap<string, Value> = new Map();
