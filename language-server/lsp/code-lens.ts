@@ -9,7 +9,7 @@ import { commands, type Diagnostic, type FunctionFact, type FunctionReport } fro
 import type { OutlinedFunction } from '../program/outline.ts';
 import type { Placed } from './measurements.ts';
 import type { View } from './view.ts';
-import { list, writeBytes } from './words.ts';
+import { count, list, writeBytes } from './words.ts';
 
 export interface Lens {
   readonly line: number;
@@ -37,7 +37,7 @@ function fileLenses({ uri, measurement, placed }: View): readonly Lens[] {
   if (measurement === undefined || placed === undefined) return [measure];
   const { report } = measurement;
   const where = placed.peak === undefined ? '' : ` at line ${placed.peak.line}`;
-  const device = report.device === null ? '' : ` · ${report.device.kind}${report.device.software ? ' in software' : ''}`;
+  const device = report.device === null ? '' : ` · ${deviceWords(report.device)}`;
   return [
     measure,
     {
@@ -49,6 +49,10 @@ function fileLenses({ uri, measurement, placed }: View): readonly Lens[] {
     },
   ];
 }
+
+/** A processor is software by nature; a graphics device that is not there is worth a word. */
+const deviceWords = ({ kind, software }: { readonly kind: string; readonly software: boolean }): string =>
+  kind === 'webgpu' ? `WebGPU${software ? ' in software' : ''}` : kind;
 
 /** A function with a lens: known from analysis, from measurement, or from both. */
 interface LensPlace {
@@ -100,12 +104,12 @@ function functionLenses(view: View, place: LensPlace): readonly Lens[] {
       arguments: [uri, line],
     });
   }
-  if (measured !== undefined && measured.value.calls > 0) {
+  if (measured !== undefined && measured.value.peakBytes > 0) {
     const { peakBytes, enteredBytes, calls } = measured.value;
     found.push({
       line,
       title: `peak ${writeBytes(peakBytes)}${measured.stale ? stale : ''}`,
-      tooltip: `The most in use while \`${name}\` ran, of the whole program: ${writeBytes(peakBytes)}; ${writeBytes(enteredBytes)} were in use when it was entered. Called ${calls} times`,
+      tooltip: `The most in use while \`${name}\` ran, of the whole program: ${writeBytes(peakBytes)}; ${writeBytes(enteredBytes)} were in use when it was entered${calls > 0 ? `. Called ${count(calls, 'time')}` : ''}`,
       command: commands.showPeak,
       arguments: [uri, line],
     });

