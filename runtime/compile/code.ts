@@ -10,7 +10,8 @@ import { dtypeOf, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
 export interface Language {
   readonly constant: (value: number, dtype: DType) => string;
   readonly coordinate: (axis: number) => string;
-  readonly load: (slot: number, position: string, dtype: DType) => string;
+  /** `vector`: four elements that lie side by side; `position` counts fours. */
+  readonly load: (slot: number, position: string, dtype: DType, vector: boolean) => string;
   readonly apply: (apply: ScalarFunction, operands: readonly string[], dtype: DType, from: readonly DType[]) => string;
   readonly choose: (condition: string, then: string, otherwise: string, dtype: DType) => string;
   readonly define: (name: string, dtype: DType, text: string) => string;
@@ -43,6 +44,8 @@ export function makeCode(language: Language): Writer {
   const names = new Map<Scalar, string>();
   const symbols = new Map<symbol, string>();
   const needs = new Map<Scalar, ReadonlySet<number | symbol>>();
+  /** Loops that stand already, by their states: a loop with several results is several nodes with one list of states. */
+  const standing = new Map<unknown, { readonly home: Scope; readonly states: readonly string[] }>();
   let count = 0;
   const fresh = (prefix: string): string => `${prefix}${count++}`;
   const needsOf = (scalar: Scalar): ReadonlySet<number | symbol> => {
@@ -92,7 +95,7 @@ export function makeCode(language: Language): Writer {
         if (name === undefined) throw new Error('internal: runtime/compile: a variable outside of its loop');
         return name;
       }
-      case 'load': return defined(scalar, language.load(scalar.operand, value(scalar.index[0]!), scalar.dtype));
+      case 'load': return defined(scalar, language.load(scalar.operand, value(scalar.index[0]!), scalar.dtype, scalar.index.length > 1));
       case 'apply': {
         const operands = scalar.operands.map(value);
         return defined(scalar, language.apply(scalar.apply, operands, scalar.dtype, scalar.operands.map(dtypeOf)));
@@ -105,6 +108,8 @@ export function makeCode(language: Language): Writer {
     }
   };
   const looped = (loop: Extract<Scalar, { kind: 'loop' }>): string => {
+    const stands = standing.get(loop.state);
+    if (stands !== undefined && scopes.includes(stands.home)) return resultOf(loop, stands.home, []);
     const extent = value(loop.extent);
     const starts = loop.state.map(({ initial }) => value(initial));
     const home = scopeOf(loop);
@@ -126,13 +131,18 @@ export function makeCode(language: Language): Writer {
     kept.forEach((text, i) => scope.lines.push(language.assign(states[i]!, text)));
     const body = close();
     home.lines.push(...head, language.loop(counter, extent), ...body, language.end);
+    standing.set(loop.state, { home, states });
+    return resultOf(loop, home, inner);
+  };
+  /** What a loop that stands in `home` comes to; `waiting` are scopes to go on with afterwards. */
+  const resultOf = (loop: Extract<Scalar, { kind: 'loop' }>, home: Scope, waiting: readonly Scope[]): string => {
+    const inner = waiting.length > 0 ? waiting : scopes.splice(scopes.indexOf(home) + 1);
     const after: Scope = { lines: home.lines, defines: new Set(loop.state.map(({ variable }) => variable)), names: [] };
     scopes.push(after);
     const result = value(loop.result);
     scopes.pop();
     for (const one of after.names) names.delete(one);
     scopes.push(...inner);
-    // What the result is called must not change with a later loop: a name of its own.
     const name = fresh('t');
     home.lines.push(language.define(name, loop.dtype, result));
     home.names.push(loop);

@@ -219,7 +219,7 @@ function folded({ counters, bounds, dtype, initial, combine, element }: Fold): S
     const last = depth === counters.length - 1;
     const next: Scalar = last ? { kind: 'apply', apply: combine, operands: [running, element], dtype } : nest(depth + 1, running);
     const extent = bounds.counters.get(counters[depth]!.variable)!;
-    return { kind: 'loop', counter: counters[depth]!.variable, extent: int(extent), state: [{ variable, dtype, initial: start, next }], result: running, dtype };
+    return { kind: 'loop', counter: counters[depth]!.variable, extent: int(extent), state: [{ variable, dtype, initial: start, next }], result: running, dtype, ...(last ? { neutral: initial } : {}) };
   };
   return nest(0, initial);
 }

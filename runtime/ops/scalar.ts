@@ -38,6 +38,8 @@ export type Scalar =
       readonly state: readonly { readonly variable: symbol; readonly dtype: DType; readonly initial: Scalar; readonly next: Scalar }[];
       readonly result: Scalar;
       readonly dtype: DType;
+      /** Set when the one state is combined with an element by an associative, commutative function: parts may start from this and be combined. */
+      readonly neutral?: Scalar;
     }
   /** A loop's counter (int32) or state variable. */
   | { readonly kind: 'variable'; readonly variable: symbol; readonly dtype: DType };

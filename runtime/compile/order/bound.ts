@@ -31,25 +31,33 @@ function join(sets: Uint32Array, words: number, node: number, other: number): vo
 const has = (sets: Uint32Array, words: number, node: number, other: number): boolean => ((sets[node * words + (other >> 5)]! >>> (other & 31)) & 1) === 1;
 
 /** The most bytes that some node needs in every order. */
-export function leastPeak(wiring: Wiring, sets: Ancestry): number {
+export function leastPeak(wiring: Wiring, { words, before, after }: Ancestry): number {
   const { stops, bytes, maker, readers, needs, atStart } = wiring;
-  const { words } = sets;
   const least = Float64Array.from(stops, ({ made, scratch, overwrites }) => {
     const mayTake = new Set(overwrites.map(({ result }) => result));
     return made + scratch - [...mayTake].reduce((sum, value) => sum + bytes[value]!, 0);
   });
+  const held = new Uint32Array(words);
+  let always = 0;
   for (let value = 0; value < bytes.length; value++) {
-    const size = bytes[value]!;
-    if (size === 0 || needs[value] === 0) continue;
+    if (bytes[value] === 0 || needs[value] === 0) continue;
     const from = maker[value];
     const stays = needs[value]! > readers[value]!.length;
-    for (let node = 0; node < stops.length; node++) {
-      if (from !== undefined && !has(sets.before, words, node, from)) continue;
-      const held = stays || readers[value]!.some((reader) => reader === node || has(sets.after, words, node, reader));
-      if (held) least[node]! += size;
+    if (stays && from === undefined) {
+      always += bytes[value]!;
+      continue;
+    }
+    held.fill(stays ? 0xffffffff : 0);
+    for (const reader of readers[value]!) {
+      for (let word = 0; word < words; word++) held[word]! |= before[reader * words + word]!;
+      held[reader >> 5]! |= 1 << (reader & 31);
+    }
+    for (let word = 0; word < words; word++) {
+      let bits = from === undefined ? held[word]! : held[word]! & after[from * words + word]!;
+      for (; bits !== 0; bits &= bits - 1) least[word * 32 + 31 - Math.clz32(bits & -bits)]! += bytes[value]!;
     }
   }
-  return least.reduce((most, need) => Math.max(most, need), atStart);
+  return least.reduce((most, need) => Math.max(most, need + always), atStart);
 }
 
 /** Nodes in their only order, at each of which every other node is either before or after. */

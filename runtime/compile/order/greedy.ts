@@ -10,12 +10,13 @@ import { change, during, run, startWalk } from './walk.ts';
 /** The numbers of the nodes. */
 export const programOrder = ({ stops }: Wiring): number[] => stops.map((_, node) => node);
 
-/** Of the ready nodes, the one that frees most; then the one with most readers. */
-export function listOrder(wiring: Wiring): number[] {
+/** Of the ready nodes, the one that frees most; then the one with most readers. Undefined when stopped. */
+export function listOrder(wiring: Wiring, stop: () => boolean = () => false): number[] | undefined {
   const walk = startWalk(wiring);
   const ready = wiring.stops.map((_, node) => node).filter((node) => walk.waits[node] === 0);
   const order: number[] = [];
   while (ready.length > 0) {
+    if ((order.length & 63) === 63 && stop()) return undefined;
     let chosen = 0;
     for (let i = 1; i < ready.length; i++) if (freesMore(walk, ready[i]!, ready[chosen]!)) chosen = i;
     const node = ready[chosen]!;
@@ -85,12 +86,13 @@ interface Path {
   readonly earlier: Path | undefined;
 }
 
-/** Keeps the `width` best sets of nodes at each length, by peak so far, then by what is alive. */
-export function beamOrder(wiring: Wiring, width: number): number[] {
+/** Keeps the `width` best sets of nodes at each length, by peak so far, then by what is alive. Undefined when stopped. */
+export function beamOrder(wiring: Wiring, width: number, stop: () => boolean = () => false): number[] | undefined {
   const first = startWalk(wiring);
   const keys = wiring.stops.map((_, node) => Number((BigInt(node + 1) * 0x9e3779b97f4a7c15n) & 0x1fffffffffffffn));
   let beams: Beam[] = [{ walk: first, ready: wiring.stops.map((_, node) => node).filter((node) => first.waits[node] === 0), peak: 0, path: undefined, key: 0 }];
   for (let step = 0; step < wiring.stops.length; step++) {
+    if ((step & 15) === 15 && stop()) return undefined;
     const moves = beams.flatMap((beam) =>
       beam.ready.map((node) => ({
         beam,
