@@ -9,6 +9,7 @@ import { userFrame } from './ledger.ts';
 import type { Allocation, Change, Fold } from './ledger.ts';
 import type { Alive } from './peak.ts';
 import { programShape } from './program.ts';
+import type { PlaceInProgram } from './program.ts';
 
 export interface SiteLine {
   readonly file: string;
@@ -31,6 +32,8 @@ interface Counting {
   inUseBytes: number;
 }
 
+const none: PlaceInProgram['outputs'] = { count: 0, bytes: 0 };
+
 type Places = ReadonlyMap<number, readonly Frame[]>;
 
 /** `places` is the ledger's: a place is defined before anything names it. */
@@ -45,6 +48,7 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
       readonly bytes: number;
       readonly peakBytes: number;
       readonly inUseBytes: number;
+      readonly outputs: PlaceInProgram['outputs'];
     }[]
   >();
 
@@ -92,12 +96,16 @@ export function bySite(places: Places): Fold<readonly Omit<SiteLine, 'liveBytesA
               bytes: part.allocatedBytes,
               peakBytes: part.peakBytes,
               inUseBytes: part.inUseBytes,
+              outputs: part.outputs,
             }));
             ofProgram.set(program, parts);
           }
+          const calling = lineOf(change.place);
           for (const part of parts) {
-            part.line.allocations += part.allocations;
-            part.line.allocatedBytes += part.bytes;
+            // An output on the line of the call is that line's own array after the call, and counted then.
+            const outputs = part.line === calling ? part.outputs : none;
+            part.line.allocations += part.allocations - outputs.count;
+            part.line.allocatedBytes += part.bytes - outputs.bytes;
             part.line.peakLiveBytes = Math.max(part.line.peakLiveBytes, part.line.liveBytes + part.peakBytes);
             part.line.inUseBytes = Math.max(part.line.inUseBytes, change.inUse + part.inUseBytes);
           }

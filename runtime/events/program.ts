@@ -17,6 +17,8 @@ export interface PlaceInProgram {
   readonly peakBytes: number;
   /** The most that all values of the program hold right after one of this place is born. */
   readonly inUseBytes: number;
+  /** How many of the allocations are outputs of the call. */
+  readonly outputs: { readonly count: number; readonly bytes: number };
 }
 
 export interface ProgramShape {
@@ -38,6 +40,7 @@ export function programShape(profile: ProgramProfile): ProgramShape {
       allocations: values.length,
       allocatedBytes: sum(values.map(ownBytes)),
       peakBytes: peakOf(values).bytes,
+      outputs: outputsOf(values),
       inUseBytes: Math.max(0, ...values.map((value) => heldAt.get(value.born) ?? 0)),
     })),
     aliveAtPeak: made.filter((value) => value.born <= peakStep && peakStep < value.dies && ownBytes(value) > 0),
@@ -86,5 +89,10 @@ function byPlace(values: readonly ProgramValue[]): ReadonlyMap<number, readonly 
 }
 
 const ownBytes = (value: ProgramValue): number => (value.reuses === undefined ? value.bytes : 0);
+
+function outputsOf(values: readonly ProgramValue[]): PlaceInProgram['outputs'] {
+  const outputs = values.filter((value) => value.what === 'output');
+  return { count: outputs.length, bytes: sum(outputs.map(ownBytes)) };
+}
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);

@@ -16,6 +16,8 @@ export interface Calls {
   enter(frames: readonly Frame[]): void;
   /** Writes the counts that changed. */
   flush(): void;
+  /** Rises with every call of a counted function: while it stays, no other function was entered. */
+  readonly total: number;
   /** How often the function `name` of `file` was called; undefined when the file isn't counted or has no such function. */
   callsOf(file: string, name: string): number | undefined;
 }
@@ -58,7 +60,14 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
     all.push(...counted.values());
   }
 
-  Object.defineProperty(target, counterName, { value: (id: number) => void (counts[id]! += 1) });
+  let total = 0;
+
+  function count(id: number): void {
+    counts[id]! += 1;
+    total += 1;
+  }
+
+  Object.defineProperty(target, counterName, { value: count });
   Object.defineProperty(target, tableName, { value: addTable });
 
   function placeOf(one: Counted): number {
@@ -76,6 +85,9 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
   }
 
   return {
+    get total() {
+      return total;
+    },
     settle(frame) {
       const known = files.get(frame.file);
       if (known === undefined || frame.library !== undefined) return frame;

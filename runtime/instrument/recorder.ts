@@ -26,6 +26,8 @@ export interface Recorder {
   emit(event: Event): void;
   /** Takes an event of the runtime, whose places are those of a stack. */
   relay(event: Event): void;
+  /** The runtime's own GPU buffers are met as they are made; its word on them is not needed. */
+  seeGPU(): void;
   readonly calls: Calls;
   now(): number;
   nextId(): number;
@@ -42,13 +44,13 @@ export interface Recorder {
 export function createRecorder({ emit, now, owner, target }: RecorderOptions): Recorder {
   let next = firstId;
   let busy = false;
+  let relaysGPU = false;
+  let seesGPU = false;
   const watched = new Map<number, { readonly ref: WeakRef<object>; readonly collected: () => void }>();
   const registry = new FinalizationRegistry<number>(gone);
   const nextId = (): number => next++;
 
   const calls = watchCalls(target, { emit, now, nextId });
-  const relayed = new Map<number, readonly Frame[]>();
-
   const stacks = createStacks({
     owner,
     settle: calls.settle,
@@ -66,6 +68,13 @@ export function createRecorder({ emit, now, owner, target }: RecorderOptions): R
     known.collected();
   }
 
+  /** The runtime says which line; the stack says who called it. Both together are the place, once per pair. */
+  const places = createPlaces(calls, stacks.capture, (frames) => {
+    const id = nextId();
+    emit({ kind: 'place', id, frames });
+    return id;
+  });
+
   function send(event: Event): void {
     busy ||= event.kind === 'allocate' || event.kind === 'run';
     emit(event);
@@ -73,14 +82,27 @@ export function createRecorder({ emit, now, owner, target }: RecorderOptions): R
 
   return {
     emit: send,
-    relay(event) {
-      if (event.kind === 'place') {
-        const frames = event.frames.map(calls.settle);
-        relayed.set(event.id, frames);
-        return send({ ...event, frames });
+    relay: function tidemarkRelay(event) {
+      switch (event.kind) {
+        case 'place':
+          places.define(event.id, event.frames);
+          return send({ ...event, frames: event.frames.map(calls.settle) });
+        case 'allocate':
+        case 'reuse':
+        case 'run':
+          return send({ ...event, place: places.called(event.place, tidemarkRelay) });
+        case 'device':
+          relaysGPU = event.device === 'webgpu';
+          return send(event);
+        case 'reserve':
+          // The same buffer was met when it was made.
+          return relaysGPU && seesGPU ? undefined : send(event);
+        default:
+          return send(event);
       }
-      if (event.kind === 'allocate' || event.kind === 'run' || event.kind === 'reuse') calls.enter(relayed.get(event.place) ?? []);
-      send(event);
+    },
+    seeGPU() {
+      seesGPU = true;
     },
     calls,
     now,
@@ -109,3 +131,47 @@ export function createRecorder({ emit, now, owner, target }: RecorderOptions): R
     },
   };
 }
+
+interface Places {
+  define(id: number, frames: readonly Frame[]): void;
+  /** The place for an event of the runtime at `id`, with the callers that are on the stack now. */
+  called(id: number, below: (...args: never[]) => unknown): number;
+}
+
+function createPlaces(
+  calls: Calls,
+  capture: (below: (...args: never[]) => unknown) => Stack,
+  define: (frames: readonly Frame[]) => number,
+): Places {
+  const frames = new Map<number, readonly Frame[]>();
+  const pairs = new Map<string, number>();
+  let last = { id: -1, total: -1, place: -1 };
+
+  return {
+    define(id, of) {
+      frames.set(id, of.map(calls.settle));
+    },
+    called(id, below) {
+      // The same line, and no function was entered since: the stack is the same.
+      if (last.id === id && last.total === calls.total) return last.place;
+      const stack = capture(below);
+      calls.enter(stack.frames);
+      const key = `${id} ${stack.place}`;
+      let place = pairs.get(key);
+      if (place === undefined) {
+        const users = stack.frames.filter((frame) => frame.library === undefined);
+        const [line] = frames.get(id) ?? [];
+        const callers = line !== undefined && users[0] !== undefined && sameLine(line, users[0]) ? users.slice(1) : users;
+        place =
+          line === undefined
+            ? stack.place
+            : define([{ ...(users[0] !== undefined && sameLine(line, users[0]) ? users[0] : line) }, ...callers]);
+        pairs.set(key, place);
+      }
+      last = { id, total: calls.total, place };
+      return place;
+    },
+  };
+}
+
+const sameLine = (a: Frame, b: Frame): boolean => a.file === b.file && a.line === b.line && a.column === b.column;

@@ -45,6 +45,7 @@ export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GP
   function born(on: GPUDevice, object: object, bytes: number, what: ArrayKind, label: string, below: (...args: never[]) => unknown): void {
     const { place, frames } = recorder.stack(below);
     const caller = frames.find((frame) => frame.library === undefined || !options.passThrough(frame.library))?.library;
+    if (caller === 'tidemark') recorder.seeGPU();
     const entry: Known = { id: recorder.nextId(), inUse: caller === undefined || !options.arrayLibraries(caller) };
     known.set(object, entry);
     details.set(entry.id, entry);
