@@ -108,7 +108,9 @@ function merged(flat: Flat): Flat {
       equations.push(equation);
       continue;
     }
-    const key = `${equation.op.id} ${parameterKey(equation.parameters)} ${equation.inputs.map(keyOf).join(' ')} ${equation.outputs.map(({ aval }) => `${aval.dtype}${aval.shape.join()}`).join()}`;
+    // What a checkpoint computes again must not become what was to be forgotten.
+    const again = equation.role === 'again' ? 'again ' : '';
+    const key = `${again}${equation.op.id} ${parameterKey(equation.parameters)} ${equation.inputs.map(keyOf).join(' ')} ${equation.outputs.map(({ aval }) => `${aval.dtype}${aval.shape.join()}`).join()}`;
     const same = known.get(key);
     if (same === undefined) {
       known.set(key, equation);
