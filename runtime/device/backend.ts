@@ -30,6 +30,8 @@ export interface Backend {
   readonly execute: (executable: Executable, resolve: Resolve) => void;
   readonly read: (spot: Spot, bytes: number) => Promise<ArrayBuffer>;
   readonly readSync?: (spot: Spot, bytes: number) => ArrayBuffer;
+  /** Settles when the adapter is known; absent where it is from the start. */
+  readonly opened?: Promise<unknown>;
   readonly idle: () => Promise<void>;
   readonly lost: Promise<string>;
   readonly dispatches: () => number;

@@ -57,7 +57,10 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     },
     { ...settings.allocator, limit: settings.allocator.limit ?? backend.defaultLimit },
   );
-  events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
+  // Told when the adapter is known, before the first thing that happens in memory where that can be.
+  const announceDevice = (): void => events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
+  announceDevice();
+  void backend.opened?.then(announceDevice, () => undefined);
   void backend.lost.then((reason) => {
     lostBecause = reason;
     for (const handle of live.values()) handle.dead = { how: 'lost', place: undefined, to: undefined };
@@ -275,8 +278,12 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
   const readSync = backend.readSync;
   return {
     kind: backend.kind,
-    adapter: backend.adapter,
-    software: backend.software,
+    get adapter() {
+      return backend.adapter;
+    },
+    get software() {
+      return backend.software;
+    },
     target: backend.target,
     allocator,
     put,
@@ -300,6 +307,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
       events.write({ kind: 'free', id: handle.id, how });
     },
     live: () => [...live.values()],
+    ...(backend.opened === undefined ? {} : { opened: backend.opened }),
     idle: backend.idle,
     lost: backend.lost,
     dispatches: backend.dispatches,

@@ -60,6 +60,8 @@ export interface Device {
   readonly free: (buffer: Buffer, how: FreedBy, place?: Place) => void;
   /** All handles that are alive. */
   readonly live: () => readonly Buffer[];
+  /** Settles when the adapter is there, rejects when there is none; absent where there is nothing to wait for. */
+  readonly opened?: Promise<unknown>;
   /** Settles when everything that was queued has run. */
   readonly idle: () => Promise<void>;
   /** Settles, with the reason, when the device is lost; never otherwise. */
