@@ -11,6 +11,7 @@ import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../
 import type { Entry } from '../../runtime/ops/apply.ts';
 import { overLeaves, trace } from '../../runtime/trace/trace.ts';
 import type { FunctionId, Span } from '../lower/ir.ts';
+import { runtimeFunction } from './names.ts';
 import { isShaped, knownAvalOf, ShapedArray } from '../shapes/shaped.ts';
 import { HostBuffer, isUnknown, Unknown, UnknownArray, type AnyFunction } from '../shapes/values.ts';
 import { CannotWalk } from './walk.ts';
@@ -159,29 +160,24 @@ export function traceCall(compiled: CompiledFunction, { leaves, structure, stati
   });
   const withStatics = (...args: unknown[]): unknown =>
     compiled.call(...args.map((argument, position) => (statics.has(position) ? statics.get(position) : argument)));
-  if (compiled.how === 'pmap') return tracePerLane(compiled, withStatics, avals, structure);
-  const over = overLeaves(withStatics, structure);
+  // Lanes are rows of a batch: one lane's memory is that of a batch of one.
+  const call = compiled.how === 'pmap' ? overLanes(compiled, withStatics) : withStatics;
+  const over = overLeaves(call, structure);
   const program = trace(compiled.name, over.call, avals);
   return { program, result: over.result() };
 }
 
-/** One lane's program, on arrays without their leading axis; with one lane its memory is that of the whole call. */
-function tracePerLane(compiled: CompiledFunction, call: AnyFunction, avals: readonly KnownAval[], structure: Structure): TracedCall {
-  const lanes = avals.find(({ shape }) => shape.length > 0)?.shape[0] ?? 1;
-  if (lanes !== 1) throw new CannotWalk(`the call runs on ${lanes} lanes`);
-  const inner = avals.map(({ shape, ...rest }) => ({ ...rest, shape: shape.slice(1) }));
-  const over = overLeaves(call, structure);
-  const axes = compiled.axisName === undefined ? {} : { axes: new Map([[compiled.axisName, lanes]]) };
-  const program = trace(compiled.name, over.call, inner, axes);
-  return { program, result: over.result() };
+function overLanes({ axisName }: CompiledFunction, call: AnyFunction): AnyFunction {
+  const vmap = runtimeFunction('vmap');
+  if (vmap === undefined) throw new CannotWalk('lanes are not known here');
+  return vmap(call, { inAxes: 0, ...(axisName === undefined ? {} : { axisName }) }) as AnyFunction;
 }
 
 /** The results of a call as arrays outside of traces; returned inputs stay the same arrays. */
-export function resultOf(compiled: CompiledFunction, { program, result }: TracedCall, values: readonly unknown[]): unknown {
-  const lane = compiled.how === 'pmap' ? [1] : [];
+export function resultOf({ program, result }: TracedCall, values: readonly unknown[]): unknown {
   const leaves = program.outputs.map((output): unknown => {
     const input = program.inputs.findIndex((variable) => variable === output);
-    return input >= 0 ? values[input] : new ShapedArray({ ...output.aval, shape: [...lane, ...output.aval.shape] });
+    return input >= 0 ? values[input] : new ShapedArray(output.aval);
   });
   return rebuild(result, leaves);
 }

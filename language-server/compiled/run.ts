@@ -298,8 +298,10 @@ export class Run {
   /** Outside of a trace `grad(f)(x)` is one program, as if it were compiled. */
   private transformed(call: LibraryCall, how: string, real: AnyFunction): unknown {
     const target = call.args[0] as AnyFunction;
-    if (how === 'checkpoint') return target;
     const rest = call.args.slice(1);
+    if (how === 'checkpoint')
+      return (...args: unknown[]) =>
+        this.tracing() ? at(this.place(call), () => real(target, ...rest) as AnyFunction)(...args) : target(...args);
     const inner = this.compiled.get(target)?.call ?? target;
     const facts = closureFacts(inner);
     return this.compiledFunction({
@@ -352,7 +354,7 @@ export class Run {
     }
     this.ledger.ran(span, this.duringBytes(compiled, traced, taken.leaves), compiled.target);
     for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
-    const result = resultOf(compiled, traced, taken.values);
+    const result = resultOf(traced, taken.values);
     for (const array of arraysIn(result)) if (isShaped(array)) this.ledger.born(array, array.aval, span);
     return result;
   }

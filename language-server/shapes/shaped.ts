@@ -55,6 +55,7 @@ export const shapeInterpreter: Interpreter = {
       )
       .map(shaped),
   scalar: literalValue,
+  constant: (_contents, aval) => shaped(aval),
   run: (program: Program, operands: readonly HasAval[]) => outputsOf(program, operands),
   composed: (_name, f, args) => f(...args),
 };
