@@ -12,11 +12,10 @@
  *        | |    a    |  <- valley
  *
  * Buffers that no longer meet any other are solved apart, so a failure there is not blamed on choices elsewhere.
- * Depends on: problem, sections.
+ * Depends on: problem, layout.
  */
-import type { Buffer } from './problem.ts';
+import type { Layout } from './layout.ts';
 import { roundUp } from './problem.ts';
-import { sections } from './sections.ts';
 
 export type Outcome = 'found' | 'impossible' | 'unknown';
 
@@ -44,17 +43,10 @@ interface Frame {
   readonly parts: [number, number][];
 }
 
-export function searchWithin(buffers: readonly Buffer[], capacity: number, rule: Rule): Search {
-  const n = buffers.length;
-  const { count: m, first, last } = sections(buffers);
-  const bytes = Float64Array.from(buffers, (b) => b.bytes);
-  const alignment = Float64Array.from(buffers, (b) => b.alignment ?? 1);
-  const priority = Float64Array.from(buffers, (b, i) => rule.buffer(b.bytes, last[i]! - first[i]! + 1));
-  const { start: meetStart, list: meets } = meetings(first, last);
-  const { start: memberStart, list: members } = membership(first, last, m);
-  const twin = earlierTwins(buffers, first, last);
-  const laterTwin = new Int32Array(n).fill(-1);
-  for (let b = 0; b < n; b++) if (twin[b]! >= 0) laterTwin[twin[b]!] = b;
+export function searchWithin(layout: Layout, capacity: number, rule: Rule): Search {
+  const { n, m, first, last, bytes, alignment, meetStart, meets, memberStart, earlierTwin, laterTwin } = layout;
+  const members = layout.members.slice();
+  const priority = Float64Array.from(bytes, (size, b) => rule.buffer(size, last[b]! - first[b]! + 1));
 
   const placed = new Uint8Array(n);
   const waits = new Uint8Array(n);
@@ -72,56 +64,66 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
   /** Sections whose members have to be sorted again. */
   const stale = new Uint8Array(m);
 
-  // The trail: what was changed, to be changed back.
-  const trailKind: number[] = [];
-  const trailAt: number[] = [];
-  const trailWas: number[] = [];
-  const note = (kind: number, at: number, was: number): void => {
-    trailKind.push(kind);
-    trailAt.push(at);
-    trailWas.push(was);
-  };
+  // The trail: what was changed, to be changed back. Each entry is a place and a column in one number, and a value.
+  let trailAt = new Int32Array(4096);
+  let trailWas = new Float64Array(4096);
+  let trailEnd = 0;
   const columns = [low, rest, waits, floor, slack] as const;
   const LOW = 0, REST = 1, WAITS = 2, FLOOR = 3, SLACK = 4, PLACED = 5;
+  const note = (column: number, at: number, was: number): void => {
+    if (trailEnd === trailAt.length) {
+      const wider = new Int32Array(trailEnd * 2);
+      wider.set(trailAt);
+      trailAt = wider;
+      const longer = new Float64Array(trailEnd * 2);
+      longer.set(trailWas);
+      trailWas = longer;
+    }
+    trailAt[trailEnd] = at * 8 + column;
+    trailWas[trailEnd++] = was;
+  };
   const undo = (mark: number): void => {
-    while (trailKind.length > mark) {
-      const kind = trailKind.pop()!;
-      const at = trailAt.pop()!;
-      const was = trailWas.pop()!;
-      if (kind !== PLACED) {
-        columns[kind]![at] = was;
-        if (kind === LOW) stale.fill(1, first[at]!, last[at]! + 1);
+    while (trailEnd > mark) {
+      const entry = trailAt[--trailEnd]!;
+      const at = entry >> 3;
+      const column = entry & 7;
+      if (column === PLACED) {
+        placed[at] = 0;
+        for (let s = first[at]!; s <= last[at]!; s++) {
+          left[s]!++;
+          stale[s] = 1;
+          crossing[s]!++;
+        }
+        crossing[last[at]!]!--;
         continue;
       }
-      placed[at] = 0;
-      stale.fill(1, first[at]!, last[at]! + 1);
-      for (let s = first[at]!; s <= last[at]!; s++) {
-        left[s]!++;
-        if (s < last[at]!) crossing[s]!++;
-      }
+      columns[column]![at] = trailWas[trailEnd]!;
+      if (column === LOW) for (let s = first[at]!; s <= last[at]!; s++) stale[s] = 1;
     }
   };
 
-  const queue: number[] = [];
+  const queue = new Int32Array(n);
+  let queueEnd = 0;
   const queued = new Uint8Array(n);
-  const dirty: number[] = [];
+  /** Where a queued buffer would have ended at the least, before it was raised or placed. */
+  const ended = new Float64Array(n);
+  const dirty = new Int32Array(m);
+  let dirtyEnd = 0;
   const isDirty = new Uint8Array(m);
-  const touch = (b: number): void => {
+  const enqueue = (b: number): void => {
+    if (queued[b] === 1) return;
+    queued[b] = 1;
+    ended[b] = low[b]! + bytes[b]!;
+    queue[queueEnd++] = b;
     for (let s = first[b]!; s <= last[b]!; s++) if (isDirty[s] === 0) {
       isDirty[s] = 1;
-      dirty.push(s);
-    }
-  };
-  const enqueue = (b: number): void => {
-    if (queued[b] === 0) {
-      queued[b] = 1;
-      queue.push(b);
+      dirty[dirtyEnd++] = s;
     }
   };
   const raise = (b: number, to: number): void => {
     note(LOW, b, low[b]!);
-    low[b] = to;
     enqueue(b);
+    low[b] = to;
   };
 
   /** The lowest top on which a waiting buffer may come to rest. */
@@ -131,59 +133,86 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
       const other = meets[i]!;
       if (placed[other] === 0 && low[other]! + bytes[other]! < least) least = low[other]! + bytes[other]!;
     }
-    return least === Infinity ? Infinity : roundUp(least, alignment[b]!);
+    return alignment[b]! > 1 ? roundUp(least, alignment[b]!) : least;
   };
 
+  let lastFailure = 0;
   const settle = (): boolean => {
     let fine = true;
-    while (queue.length > 0) {
-      const b = queue.pop()!;
+    while (queueEnd > 0) {
+      const b = queue[--queueEnd]!;
       queued[b] = 0;
-      touch(b);
       if (!fine) continue;
       for (let i = meetStart[b]!; i < meetStart[b + 1]!; i++) {
         const other = meets[i]!;
-        if (waits[other] === 0 || placed[other] === 1) continue;
+        // One that could not have borne it before says nothing new.
+        if (waits[other] === 0 || placed[other] === 1 || ended[b]! > low[other]!) continue;
         const at = support(other);
-        if (at > low[other]!) {
-          if (at + bytes[other]! > capacity) {
-            fine = false;
-            break;
-          }
-          raise(other, at);
+        if (at <= low[other]!) continue;
+        if (at + bytes[other]! > capacity) {
+          fine = false;
+          break;
         }
+        raise(other, at);
       }
     }
-    for (const s of dirty) {
+    // Where the last failure was the next is likely.
+    if (fine && isDirty[lastFailure] === 1 && !stackFits(lastFailure)) fine = false;
+    for (let i = 0; i < dirtyEnd; i++) {
+      const s = dirty[i]!;
       isDirty[s] = 0;
-      if (fine && !stackFits(s)) fine = false;
+      if (fine && s !== lastFailure && !stackFits(s)) {
+        fine = false;
+        lastFailure = s;
+      }
     }
-    dirty.length = 0;
+    dirtyEnd = 0;
     return fine;
   };
 
-  /** Moves what is to come in a section to the front of its members, lowest first; they are nearly sorted from the last time. */
-  const sort = (s: number): number => {
-    const from = memberStart[s]!;
-    const to = memberStart[s + 1]!;
-    let end = from;
-    for (let i = from; i < to; i++) {
-      const b = members[i]!;
-      if (placed[b] === 1) continue;
-      const level = low[b]!;
-      members[i] = members[end]!;
-      let j = end++;
-      for (; j > from && low[members[j - 1]!]! > level; j--) members[j] = members[j - 1]!;
-      members[j] = b;
-    }
+  const inOrder = new Int32Array(n);
+  const outOfOrder = new Int32Array(n);
+  /**
+   * What is to come in a section stands first among its members; sorts it, lowest first. Few runs are out of order since
+   * the last time, mostly raised to one height: they are taken out, sorted, and merged with the rest.
+   */
+  const sort = (s: number): void => {
     stale[s] = 0;
-    return end;
+    const from = memberStart[s]!;
+    const end = from + left[s]!;
+    let sorted = from + 1;
+    while (sorted < end && low[members[sorted - 1]!]! <= low[members[sorted]!]!) sorted++;
+    if (sorted >= end) return;
+    let kept = 0;
+    let taken = 0;
+    let ceiling = Infinity;
+    for (let i = end - 1; i >= from; i--) {
+      const b = members[i]!;
+      if (low[b]! <= ceiling) {
+        ceiling = low[b]!;
+        inOrder[kept++] = b;
+      } else outOfOrder[taken++] = b;
+    }
+    // Both lists run from high to low; the second nearly.
+    for (let i = 1; i < taken; i++) {
+      const b = outOfOrder[i]!;
+      const level = low[b]!;
+      let j = i;
+      for (; j > 0 && low[outOfOrder[j - 1]!]! < level; j--) outOfOrder[j] = outOfOrder[j - 1]!;
+      outOfOrder[j] = b;
+    }
+    for (let at = from; taken > 0; at++) {
+      if (kept > 0 && low[inOrder[kept - 1]!]! <= low[outOfOrder[taken - 1]!]!) members[at] = inOrder[--kept]!;
+      else members[at] = outOfOrder[--taken]!;
+      if (taken === 0) while (kept > 0) members[++at] = inOrder[--kept]!;
+    }
   };
 
   /** Stacks what is to come in a section, lowest first, and sets its floor. */
   const stackFits = (s: number): boolean => {
+    sort(s);
     const from = memberStart[s]!;
-    const end = sort(s);
+    const end = from + left[s]!;
     const lowest = end > from ? low[members[from]!]! : Infinity;
     let top = 0;
     for (let i = from; i < end; i++) {
@@ -202,19 +231,28 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
     return top <= capacity;
   };
 
+  /** Moves a buffer behind what is to come: there it stays until it is taken back, whatever is sorted before it. */
+  const retire = (s: number, b: number): void => {
+    const end = memberStart[s]! + --left[s]!;
+    let at = memberStart[s]!;
+    while (members[at] !== b) at++;
+    for (; at < end; at++) members[at] = members[at + 1]!;
+    members[end] = b;
+  };
+
   const place = (b: number): boolean => {
     note(PLACED, b, 0);
     placed[b] = 1;
     const top = low[b]! + bytes[b]!;
     for (let s = first[b]!; s <= last[b]!; s++) {
-      left[s]!--;
-      if (s < last[b]!) crossing[s]!--;
+      retire(s, b);
+      crossing[s]!--;
     }
+    crossing[last[b]!]!++;
     for (let i = meetStart[b]!; i < meetStart[b + 1]!; i++) {
       const other = meets[i]!;
-      if (placed[other] === 1) continue;
+      if (placed[other] === 1 || top <= rest[other]!) continue;
       const at = alignment[other]! > 1 ? roundUp(top, alignment[other]!) : top;
-      if (at <= rest[other]!) continue;
       note(REST, other, rest[other]!);
       rest[other] = at;
       if (at < low[other]!) continue;
@@ -229,9 +267,9 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
   };
 
   /** Nor do its like rest here: the first of them would have. */
-  const refuse = (first: number): boolean => {
+  const refuse = (firstOfLike: number): boolean => {
     let fine = true;
-    for (let b = first; b >= 0; b = laterTwin[b]!) {
+    for (let b = firstOfLike; b >= 0; b = laterTwin[b]!) {
       note(WAITS, b, 0);
       waits[b] = 1;
       const at = support(b);
@@ -260,7 +298,7 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
             ways = 0;
             break;
           }
-          const other = twin[b]!;
+          const other = earlierTwin[b]!;
           if (other >= 0 && placed[other] === 0) continue;
           ways++;
           if (best === undefined || priority[b]! > priority[best]!) best = b;
@@ -303,7 +341,7 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
     }
     parts.sort((p, q) => p[1] - p[0] - (q[1] - q[0]));
     const [a, b] = parts.pop()!;
-    frames.push({ kind: 'parts', mark: trailKind.length, buffer: -1, from, to, parts });
+    frames.push({ kind: 'parts', mark: trailEnd, buffer: -1, from, to, parts });
     [from, to] = [a, b];
   };
 
@@ -346,7 +384,7 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
         if (!nextPart()) return (over = 'found');
         continue;
       }
-      frames.push({ kind: 'choice', mark: trailKind.length, buffer: b, from, to, parts: [] });
+      frames.push({ kind: 'choice', mark: trailEnd, buffer: b, from, to, parts: [] });
       if (place(b)) divide();
       else if (!fail()) return (over = 'impossible');
     }
@@ -354,37 +392,4 @@ export function searchWithin(buffers: readonly Buffer[], capacity: number, rule:
   };
 
   return { advance, offsets: () => [...low] };
-}
-
-/** For each buffer the others that are alive at the same time as it, in one list. */
-function meetings(first: Int32Array, last: Int32Array): { start: Int32Array; list: Int32Array } {
-  const n = first.length;
-  const start = new Int32Array(n + 1);
-  const list: number[] = [];
-  for (let b = 0; b < n; b++) {
-    for (let other = 0; other < n; other++) if (other !== b && first[b]! <= last[other]! && first[other]! <= last[b]!) list.push(other);
-    start[b + 1] = list.length;
-  }
-  return { start, list: Int32Array.from(list) };
-}
-
-function membership(first: Int32Array, last: Int32Array, m: number): { start: Int32Array; list: Int32Array } {
-  const start = new Int32Array(m + 1);
-  for (let b = 0; b < first.length; b++) for (let s = first[b]!; s <= last[b]!; s++) start[s + 1]!++;
-  for (let s = 0; s < m; s++) start[s + 1]! += start[s]!;
-  const next = start.slice();
-  const list = new Int32Array(start[m]!);
-  for (let b = 0; b < first.length; b++) for (let s = first[b]!; s <= last[b]!; s++) list[next[s]!++] = b;
-  return { start, list };
-}
-
-/** Of buffers that are alike, only the first not yet placed is tried: the one before it in the row of its like, or -1. */
-function earlierTwins(buffers: readonly Buffer[], first: Int32Array, last: Int32Array): Int32Array {
-  const latest = new Map<string, number>();
-  return Int32Array.from(buffers, (b, i) => {
-    const key = `${first[i]} ${last[i]} ${b.bytes} ${b.alignment ?? 1}`;
-    const before = latest.get(key);
-    latest.set(key, i);
-    return before ?? -1;
-  });
 }
