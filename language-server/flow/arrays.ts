@@ -7,7 +7,7 @@ import { models } from '../libraries/index.ts';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { FunctionId, LocalFact, Span, TypeFact } from '../lower/ir.ts';
 import type { Collector } from './collector.ts';
-import type { Death, Named } from './facts.ts';
+import type { Death, Named, Words } from './facts.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, objectValue, undefinedValue, type Life, type Node, type ObjectId, type Value } from './values.ts';
 
@@ -38,8 +38,13 @@ export function leaves(state: State, value: Value, visit: (id: ObjectId, node: N
   go(value, deep);
 }
 
+export function wordsOf(library: string): Words {
+  const model = byId.get(library);
+  return { noun: model?.noun ?? 'array', free: model?.free[0] ?? 'dispose', consumes: model?.convention === 'consumes', ...(model?.copy === undefined ? {} : { copy: model.copy }), ...(model?.scopeName === undefined ? {} : { scope: model.scopeName }) };
+}
+
 export function named(life: Life): Named {
-  return { library: life.library, ...(life.name === undefined ? {} : { name: life.name }), ...(life.made === undefined ? {} : { made: life.made }) };
+  return { library: life.library, words: wordsOf(life.library), ...(life.name === undefined ? {} : { name: life.name }), ...(life.made === undefined ? {} : { made: life.made }) };
 }
 
 function setLife(state: State, id: ObjectId, patch: Partial<Life>): void {

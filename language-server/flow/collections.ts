@@ -5,7 +5,7 @@
  * a pool of several can't be told: nothing is said of any of them from then on. Depends on: engine, arrays, state, values.
  */
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { escape, leaves, openMember } from './arrays.ts';
+import { escape, leaves, named, openMember, wordsOf } from './arrays.ts';
 import type { Engine } from './engine.ts';
 import type { State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
@@ -48,7 +48,7 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
 export function noteStored(engine: Engine, state: State, target: ObjectId, node: Node, value: Value, span: Span, repeated: boolean): void {
   let stored: string | undefined;
   leaves(state, value, (id, inner, life) => {
-    if (life.traced && !node.traced && state.tracing > 0) engine.collector.see({ kind: 'tracerStored', span, function: state.frame.fn.id, array: { library: life.library, ...(life.name === undefined ? {} : { name: life.name }) }, target: node.home?.slice(node.home.lastIndexOf('.') + 1) ?? 'a collection' }, state.frame.context);
+    if (life.traced && !node.traced && state.tracing > 0) engine.collector.see({ kind: 'tracerStored', span, function: state.frame.fn.id, array: named(life), target: node.home?.slice(node.home.lastIndexOf('.') + 1) ?? 'a collection' }, state.frame.context);
     if (life.dead || life.traced) return;
     stored = life.library;
     if (repeated && inner.life !== undefined) state.put(id, { ...inner, life: { ...inner.life, added: span } });
@@ -58,7 +58,7 @@ export function noteStored(engine: Engine, state: State, target: ObjectId, node:
   const home = node.home;
   const key = `${home} ${span.file}:${span.start}`;
   if (engine.collector.muted === 0 && !engine.collector.added.has(key)) {
-    engine.collector.added.set(key, { root: engine.collector.root, observation: { kind: 'retained', span, function: state.frame.fn.id, array: { library: stored }, collection: home.slice(Math.max(home.lastIndexOf('.'), home.lastIndexOf(':')) + 1), where: home.includes('.fields.') ? 'class' : 'module', scalar: false } });
+    engine.collector.added.set(key, { root: engine.collector.root, observation: { kind: 'retained', span, function: state.frame.fn.id, array: { library: stored, words: wordsOf(stored) }, collection: home.slice(Math.max(home.lastIndexOf('.'), home.lastIndexOf(':')) + 1), where: home.includes('.fields.') ? 'class' : 'module', scalar: false } });
   }
   void target;
 }

@@ -12,7 +12,7 @@ export type Seen = Plain<Observation>;
 
 interface Entry {
   readonly observation: Seen;
-  readonly root: FunctionId;
+  readonly roots: Set<FunctionId>;
   readonly contexts: Map<string, number>;
 }
 
@@ -52,23 +52,31 @@ export class Collector {
   /** Fields of classes that hold arrays, and the classes that free some. */
   readonly owners = new Map<string, Extract<Seen, { kind: 'ownerWithoutDispose' }>>();
   readonly freeing = new Set<string>();
+  /** Call contexts are named per walk: this keeps those of several walks apart. */
+  readonly prefix: string;
   root: FunctionId = '';
   /** The compiled function that is being traced now. */
   tracingJit: Span | undefined;
   /** Dry runs collect nothing. */
   muted = 0;
 
+  constructor(prefix = '') {
+    this.prefix = prefix;
+  }
+
   see(observation: Seen, context: string): void {
     if (this.muted > 0) return;
+    context = `${this.prefix} ${context}`;
     const key = `${observation.kind} ${at(observation.span)} ${'how' in observation ? observation.how : ''}${'death' in observation ? observation.death : ''}`;
-    const entry = this.entries.get(key) ?? { observation, root: this.root, contexts: new Map<string, number>() };
+    const entry = this.entries.get(key) ?? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>() };
+    entry.roots.add(this.root);
     entry.contexts.set(context, (entry.contexts.get(context) ?? 0) + 1);
     this.entries.set(key, entry);
   }
 
   /** The same place was passed without a fault. */
   pass(span: Span, context: string): void {
-    if (this.muted === 0) this.fine.add(`${at(span)} ${context}`);
+    if (this.muted === 0) this.fine.add(`${at(span)} ${this.prefix} ${context}`);
   }
 
   silent(reason: string): void {
@@ -111,13 +119,57 @@ export class Collector {
     if (this.muted === 0) for (const watch of watches) this.watched(watch)?.freed.set(span.start, span);
   }
 
+  /** Takes over what another gathered. */
+  absorb(other: Collector): void {
+    for (const [key, entry] of other.entries) {
+      const own = this.entries.get(key);
+      if (own === undefined) this.entries.set(key, { observation: entry.observation, roots: new Set(entry.roots), contexts: new Map(entry.contexts) });
+      else {
+        for (const root of entry.roots) own.roots.add(root);
+        for (const [context, count] of entry.contexts) own.contexts.set(context, (own.contexts.get(context) ?? 0) + count);
+      }
+    }
+    for (const key of other.fine) this.fine.add(key);
+    for (const [key, call] of other.compiled) {
+      const own = this.compiled.get(key);
+      if (own === undefined) {
+        this.compiled.set(key, { call: call.call, arguments: call.arguments.map((argument) => ({ ...argument, freed: new Map(argument.freed) })) });
+        continue;
+      }
+      for (const [i, argument] of call.arguments.entries()) {
+        const mine = own.arguments[i];
+        if (mine === undefined) continue;
+        mine.read ??= argument.read;
+        if (mine.kept === false) mine.kept = argument.kept;
+        for (const [start, span] of argument.freed) mine.freed.set(start, span);
+        if (argument.owner === 'caller' || (argument.owner === 'field' && mine.owner === 'here')) mine.owner = argument.owner;
+      }
+    }
+    for (const [key, capture] of other.captures) this.captures.set(key, capture);
+    for (const [key, count] of other.silences) this.silences.set(key, (this.silences.get(key) ?? 0) + count);
+    for (const id of other.visited) this.visited.add(id);
+    for (const [id, { inScope, outside }] of other.called) {
+      const own = this.called.get(id) ?? { inScope: 0, outside: 0 };
+      this.called.set(id, { inScope: own.inScope + inScope, outside: own.outside + outside });
+    }
+    for (const key of other.consumed) this.consumed.add(key);
+    for (const key of other.emptied) this.emptied.add(key);
+    for (const key of other.freeing) this.freeing.add(key);
+    for (const [key, added] of other.added) this.added.set(key, added);
+    for (const [key, owner] of other.owners) this.owners.set(key, owner);
+  }
+
+  private onlyInScopes(root: FunctionId): boolean {
+    const calls = this.called.get(root);
+    return calls !== undefined && calls.inScope > 0 && calls.outside === 0;
+  }
+
   facts(): Facts {
     const observations: Observation[] = [];
-    for (const { observation, root, contexts } of this.entries.values()) {
+    for (const { observation, roots, contexts } of this.entries.values()) {
       if (observation.kind === 'lost') {
         // A helper that is only ever called inside scopes leaves its intermediates to them.
-        const calls = this.called.get(root);
-        if (calls !== undefined && calls.inScope > 0 && calls.outside === 0) {
+        if ([...roots].every((root) => this.onlyInScopes(root))) {
           this.silences.set('leak: every known call is inside a scope', (this.silences.get('leak: every known call is inside a scope') ?? 0) + 1);
           continue;
         }
@@ -147,4 +199,11 @@ export class Collector {
     }));
     return { observations, calls, captures: [...this.captures.values()], silences: this.silences };
   }
+}
+
+/** What several walks of one project found out together. */
+export function factsOf(collectors: readonly Collector[]): Facts {
+  const all = new Collector();
+  for (const collector of collectors) all.absorb(collector);
+  return all.facts();
 }

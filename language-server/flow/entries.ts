@@ -6,9 +6,9 @@
  * purpose ends there, since nobody need use it again. Depends on: walk, collector, state, values.
  */
 import type { LibraryModel } from '../libraries/model.ts';
-import type { ClassId, FunctionId, LoweredClass, LoweredFunction, Project, Span } from '../lower/ir.ts';
-import { consumes } from './arrays.ts';
-import { Collector } from './collector.ts';
+import type { ClassId, FunctionId, LoweredClass, LoweredFunction, Project, Span, Unit } from '../lower/ir.ts';
+import { consumes, leaves, named } from './arrays.ts';
+import { Collector, factsOf } from './collector.ts';
 import type { Exit } from './engine.ts';
 import type { Facts } from './facts.ts';
 import { State } from './state.ts';
@@ -27,35 +27,59 @@ export interface Running {
 
 /** Everything the walk finds out about a project. */
 export function walkProject(project: Project, running: Running = {}): Facts {
-  const collector = new Collector();
+  const collectors: Collector[] = [];
+  for (const unit of project.units.values()) {
+    const walked = walkUnit(project, unit, running);
+    collectors.push(walked.collector);
+    for (const _ of walked.entries) if (running.cancelled?.()) break;
+  }
+  const visited = new Set(collectors.flatMap((collector) => [...collector.visited]));
+  for (const unit of project.units.values()) {
+    const walked = walkLeftovers(project, unit, visited, running);
+    collectors.push(walked.collector);
+    for (const _ of walked.entries) if (running.cancelled?.()) break;
+  }
+  return factsOf(collectors);
+}
+
+export interface Walked {
+  readonly collector: Collector;
+  /** Runs one entry at each step, so that the caller may stop in between. */
+  readonly entries: Iterable<FunctionId>;
+}
+
+/** The entries of one file: its top level, exported functions, classes and compiled functions. */
+export function walkUnit(project: Project, unit: Unit, running: Running = {}): Walked {
+  const collector = new Collector(unit.file);
   const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
-  for (const _ of walkEntries(project, walker, collector)) if (running.cancelled?.()) break;
-  return collector.facts();
+  return { collector, entries: entriesOf(walker, collector, unit) };
 }
 
-/** One entry at a time, so that the caller may stop in between. */
-export function* walkEntries(project: Project, walker: Walker, collector: Collector): Generator<FunctionId> {
-  for (const unit of project.units.values()) {
-    walker.initialise(unit.module);
-    yield unit.module;
-  }
-  for (const unit of project.units.values()) {
-    yield* moduleEntries(walker, collector, [...unit.functions.values()].filter((fn) => fn.exported && fn.class === undefined), unit.module);
-    for (const cls of unit.classes.values()) if (cls.exported) yield* classEntries(walker, collector, cls);
-    exportedValues(walker, collector, unit.module);
-  }
-  for (const unit of project.units.values()) {
-    for (const cls of unit.classes.values()) if (!cls.exported && !reached(collector, cls)) yield* classEntries(walker, collector, cls);
-    for (const fn of unit.functions.values()) {
-      if (collector.visited.has(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor') continue;
-      runAlone(walker, collector, fn, freshState(walker, fn));
-      yield fn.id;
-    }
-  }
+function* entriesOf(walker: Walker, collector: Collector, unit: Unit): Generator<FunctionId> {
+  walker.initialise(unit.module);
+  yield unit.module;
+  yield* moduleEntries(walker, collector, [...unit.functions.values()].filter((fn) => fn.exported && fn.class === undefined), unit.module);
+  for (const cls of unit.classes.values()) if (cls.exported) yield* classEntries(walker, collector, cls);
+  exportedValues(walker, collector, unit.module);
+  yield unit.module;
 }
 
-const reached = (collector: Collector, cls: LoweredClass): boolean =>
-  [cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some((id) => id !== undefined && collector.visited.has(id));
+/** Functions of a file that no entry of the project reached. */
+export function walkLeftovers(project: Project, unit: Unit, visited: ReadonlySet<FunctionId>, running: Running = {}): Walked {
+  const collector = new Collector(`${unit.file} rest`);
+  const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
+  return { collector, entries: leftoversOf(walker, collector, unit, visited) };
+}
+
+function* leftoversOf(walker: Walker, collector: Collector, unit: Unit, visited: ReadonlySet<FunctionId>): Generator<FunctionId> {
+  const reachedHere = (id: FunctionId | undefined): boolean => id !== undefined && (visited.has(id) || collector.visited.has(id));
+  for (const cls of unit.classes.values()) if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere)) yield* classEntries(walker, collector, cls);
+  for (const fn of unit.functions.values()) {
+    if (reachedHere(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor' || fn.kind === 'module') continue;
+    runAlone(walker, collector, fn, freshState(walker, fn));
+    yield fn.id;
+  }
+}
 
 function freshState(walker: Walker, fn: LoweredFunction): State {
   const id = `env@root ${fn.id}`;
@@ -114,6 +138,8 @@ function finish(walker: Walker, fn: LoweredFunction, exit: Exit, self: Value | u
     next.frame.locals.delete(-8);
     if (self === undefined) next.frame.locals.delete(-7);
     walker.settle(next, value);
+    // What is returned belongs to the unknown caller now.
+    leaves(next, value, (id, node, life) => next.put(id, { ...node, life: { ...life, escaped: true } }));
     return next;
   });
 }
@@ -126,7 +152,7 @@ function ownedArguments(walker: Walker, fn: LoweredFunction, state: State, value
     if (life === undefined || life.origin !== 'caller' || life.dead || life.escaped || life.traced || life.part !== undefined || node.shape !== 'array' || !consumes(walker, life.library)) continue;
     if (life.passed?.function !== fn.id || held.has(id) || !id.startsWith('param ')) continue;
     const extra = life.refs > 1 && life.lastRef !== undefined;
-    walker.collector.see({ kind: 'lost', span: extra ? life.lastRef! : life.passed.signature, function: fn.id, array: { library: life.library, ...(life.name === undefined ? {} : { name: life.name }) }, how: extra ? 'extraRef' : 'argument', what: 'array', ...(extra ? {} : { passed: life.passed }) }, state.frame.context);
+    walker.collector.see({ kind: 'lost', span: extra ? life.lastRef! : life.passed.signature, function: fn.id, array: named(life), how: extra ? 'extraRef' : 'argument', what: 'array', ...(extra ? {} : { passed: life.passed }) }, state.frame.context);
   }
 }
 

@@ -10,10 +10,21 @@ import type { FunctionId, Span } from '../lower/ir.ts';
 /** How an array died. */
 export type Death = 'donated' | 'consumed' | 'disposed' | 'scope' | 'using';
 
+export interface Words {
+  readonly noun: string;
+  readonly free: string;
+  readonly copy?: string;
+  readonly scope?: string;
+  /** Operations take a reference of what they are given. */
+  readonly consumes: boolean;
+}
+
 export interface Named {
   /** What the author calls it: `params`, `this.mean`, `state.w`; absent for an intermediate result. */
   readonly name?: string;
   readonly library: string;
+  /** What one calls it there (`tensor`), the verb that frees it, the words for copying and for a scope that frees. */
+  readonly words: Words;
   /** Where it was made (absent when it came in from outside). */
   readonly made?: Span;
 }

@@ -1,0 +1,103 @@
+import type { Observation } from '../flow/facts.ts';
+import type { Intent } from '../lower/intent.ts';
+import type { Cases, Finding, Note, Rule } from './rule.ts';
+import { aNew, called } from './words.ts';
+
+type Lost = Extract<Observation, { kind: 'lost' }>;
+
+export const rule: Rule = {
+  id: 'leak',
+  severity: 'warning',
+  summary: 'An array is lost without being freed.',
+  docs: `
+An array that the function made is neither returned, stored somewhere that outlives it, donated, consumed nor disposed on
+some path, and nothing can free it any more: memory of the device is not collected when a variable goes out of scope. Common
+ways: the intermediate results of a chain, a variable or field that is overwritten, an early return, a \`catch\` that returns, a
+part of a result that nobody takes, a model or optimizer that is dropped, a property that is deleted. Wrap the work in
+\`tidy\` or \`scope\`, declare with \`using\`, or dispose after the last use. Where operations consume, one \`.ref\` too many leaks too.`,
+  *check({ unit, observations }) {
+    const lines = new Set<string>();
+    for (const seen of observations) {
+      if (seen.kind !== 'lost') continue;
+      // Several intermediates of one statement are one mistake.
+      const line = `${lineOf(unit.lines, seen.span.start)}`;
+      if (lines.has(line)) continue;
+      lines.add(line);
+      yield finding(seen);
+    }
+  },
+};
+
+const lineOf = (starts: readonly number[], offset: number): number => starts.findLastIndex((start) => start <= offset);
+
+function finding(seen: Lost): Finding {
+  const { array, how } = seen;
+  const thing = seen.what === 'owner' ? `${called(array) === `this ${array.words.noun}` ? 'this object' : called(array)} and the ${array.words.noun}s in it` : called(array);
+  const are = seen.what === 'owner' ? 'are' : 'is';
+  const freed = array.words.consumes ? 'consumed or disposed' : array.words.free === 'destroy' ? 'destroyed' : 'disposed';
+  const notes: Note[] = how !== 'end' && how !== 'dropped' && array.made !== undefined && array.made.start !== seen.span.start ? [{ span: array.made, text: 'made here' }] : [];
+  const path = seen.path === 'catch' ? ' on the path through the `catch`' : '';
+  switch (how) {
+    case 'extraRef': return { span: seen.span, message: `one reference too many: what this \`.${array.words.copy ?? 'ref'}\` adds to ${called(array)} is never given back`, notes, intents: [{ kind: 'dropRef', title: 'Remove this `.ref`', safe: false, use: seen.span }] };
+    case 'argument': return { span: seen.span, message: `the parameter ${called(array)} belongs to this function, which on some path neither consumes nor disposes it`, notes, intents: [] };
+    case 'overwritten': return { span: seen.span, message: `this assignment loses ${called(array)}, which is still held here and was never ${freed}`, notes, intents: [] };
+    case 'deleted': return { span: seen.span, message: `this removes the last hold on ${array.name === undefined ? aNew(array) : called(array)}, which was never ${freed}`, notes, intents: [] };
+    case 'field': return { span: seen.span, message: `${thing} ${are} forgotten when the object is disposed`, notes, intents: [] };
+    case 'part': return { span: seen.span, message: `a part of this result is never ${freed}: only what was taken out of it is`, notes, intents: [] };
+    case 'end': case 'dropped': return { span: seen.span, message: `${thing} ${are} never ${freed}${path}`, notes, intents: fixes(seen) };
+  }
+}
+
+function fixes(seen: Lost): readonly Intent[] {
+  const { array, declaration } = seen;
+  const intents: Intent[] = [];
+  if (array.name !== undefined && declaration !== undefined && /^[\w$]+$/.test(array.name)) {
+    if (array.words.scope === 'scope') intents.push({ kind: 'using', title: `Declare \`${array.name}\` with \`using\``, safe: false, declaration, name: array.name });
+    else intents.push({ kind: 'tryFinally', title: `Free \`${array.name}\` in a \`finally\``, safe: false, declaration, name: array.name, verb: array.words.free });
+    if (seen.lastUse !== undefined && seen.lastUse.file === seen.span.file) intents.push({ kind: 'disposeAfter', title: `Dispose \`${array.name}\` after its last use`, safe: false, name: array.name, verb: array.words.free, after: seen.lastUse });
+  } else if (array.words.scope !== undefined) intents.push({ kind: 'scope', title: `Wrap in \`${array.words.scope}\``, safe: false, span: seen.span, with: array.words.scope === 'tidy' ? 'tidy' : 'scope' });
+  return intents;
+}
+
+export const cases: Cases = {
+  bad: [
+    `
+  import * as tf from '@tensorflow/tfjs';
+  export function mean(values: number[]): number {
+    const t = tf.tensor1d(values);
+  //          ^^^^^^^^^^^^^^^^^^^ warning: \`t\` is never disposed
+    return values.length;
+  }`,
+    `
+  import * as tf from '@tensorflow/tfjs';
+  export function total(t: tf.Tensor): number {
+    return t.square().sum().dataSync()[0]!;
+  //       ^^^^^^^^^^ warning: this tensor is never disposed
+  }`,
+    `
+  import { numpy as np } from '@jax-js/jax';
+  export function run(): number[] {
+    const x = np.ones([4]);
+    const y = np.square(x.ref);
+  //                    ^^^^^ warning: one reference too many: what this \`.ref\` adds to \`x\` is never given back
+    return y.js() as number[];
+  }`,
+  ],
+  good: [
+    `
+  import * as tf from '@tensorflow/tfjs';
+  export function total(t: tf.Tensor): number {
+    return tf.tidy(() => t.square().sum().dataSync()[0]!);
+  }`,
+    `
+  import * as tf from '@tensorflow/tfjs';
+  export function ready(values: number[], wanted: boolean): tf.Tensor | undefined {
+    const t = wanted ? tf.tensor1d(values) : undefined;
+    if (values.length > 3 && t) {
+      t.dispose();
+      return undefined;
+    }
+    return t;
+  }`,
+  ],
+};

@@ -1,0 +1,200 @@
+/**
+ * One program's lowered files and walks, kept by the versions of what they were made from.
+ *
+ * A lowered file depends on its text and on the texts of what it imports (types); a walk of a file on every file whose
+ * functions it entered. After an edit, only what depends on the edited file is made again.
+ * Depends on: program, lower, flow, libraries.
+ */
+import ts from 'typescript';
+import { Collector, factsOf } from './flow/collector.ts';
+import { walkLeftovers, walkUnit } from './flow/entries.ts';
+import type { Facts } from './flow/facts.ts';
+import type { LibraryModel } from './libraries/model.ts';
+import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from './lower/ir.ts';
+import { createNaming, lowerFile } from './lower/lower.ts';
+import type { Texts } from './program/host.ts';
+import { createProgram, type TypedProgram, type TypeFacts } from './program/program.ts';
+
+/** Lets others work, and throws when the work is no longer wanted. */
+export type Pause = () => Promise<void>;
+
+const sliceMs = 8;
+
+export interface Snapshot {
+  readonly project: Project;
+  readonly facts: Facts;
+  /** Work shared by all rules on this snapshot. */
+  shared<T>(key: symbol, make: () => T): T;
+  /** An internal fault: counted, never shown as a finding. */
+  fault(where: string, error: unknown): void;
+  readonly faults: readonly { readonly where: string; readonly error: unknown }[];
+}
+
+interface KeptWalk {
+  readonly collector: Collector;
+  readonly key: string;
+}
+
+export class Store {
+  private readonly texts: Texts;
+  private readonly models: readonly LibraryModel[];
+  private readonly program: TypedProgram;
+  private readonly units = new Map<string, { readonly key: string; readonly unit: Unit }>();
+  private readonly walks = new Map<string, KeptWalk & { readonly files: readonly string[] }>();
+  private readonly leftovers = new Map<string, KeptWalk>();
+  private last: { readonly revision: string; readonly snapshot: Snapshot } | undefined;
+  private generation = 0;
+
+  constructor(texts: Texts, registry: ts.DocumentRegistry, config: string | undefined, models: readonly LibraryModel[]) {
+    this.texts = texts;
+    this.models = models;
+    this.program = createProgram(texts, registry, config);
+  }
+
+  add(file: string): void {
+    if (this.program.roots.has(file)) return;
+    this.program.add(file);
+    this.generation++;
+  }
+
+  reload(): void {
+    this.program.reload();
+    this.generation++;
+  }
+
+  /** The state of things now; at least `wanted` and what they reach is analysed. */
+  async snapshot(pause: Pause, wanted: readonly string[]): Promise<Snapshot> {
+    const revision = `${this.texts.revision}:${this.generation}`;
+    if (this.last?.revision === revision && wanted.every((file) => this.last!.snapshot.project.units.has(file) || !this.program.roots.has(file))) return this.last.snapshot;
+    const faults: { where: string; error: unknown }[] = [];
+    const facts = this.program.facts();
+    await pause();
+    const units = await this.lowerAll(facts, pause, faults);
+    const project = projectOf(units);
+    const collectors = await this.walkAll(project, pause, faults);
+    const kept = new Map<symbol, unknown>();
+    const snapshot: Snapshot = {
+      project,
+      facts: factsOf(collectors),
+      shared: <T>(key: symbol, make: () => T): T => {
+        if (!kept.has(key)) kept.set(key, make());
+        return kept.get(key) as T;
+      },
+      fault: (where, error) => void faults.push({ where, error }),
+      faults,
+    };
+    this.last = { revision, snapshot };
+    return snapshot;
+  }
+
+  private async lowerAll(facts: TypeFacts, pause: Pause, faults: { where: string; error: unknown }[]): Promise<ReadonlyMap<string, Unit>> {
+    const naming = createNaming(facts);
+    const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
+    const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
+    const units = new Map<string, Unit>();
+    let started = performance.now();
+    for (const source of sources) {
+      const key = closureOf(source.fileName, imports).map((file) => `${file}@${facts.version(file)}`).join(' ');
+      const known = this.units.get(source.fileName);
+      if (known?.key === key) {
+        units.set(source.fileName, known.unit);
+        continue;
+      }
+      try {
+        const unit = lowerFile({ facts, models: this.models, naming }, source);
+        this.units.set(source.fileName, { key, unit });
+        units.set(source.fileName, unit);
+      } catch (error) {
+        faults.push({ where: `lower ${source.fileName}`, error });
+      }
+      if (performance.now() - started > sliceMs) {
+        await pause();
+        started = performance.now();
+      }
+    }
+    for (const file of [...this.units.keys()]) if (!units.has(file)) this.units.delete(file);
+    return units;
+  }
+
+  private async walkAll(project: Project, pause: Pause, faults: { where: string; error: unknown }[]): Promise<readonly Collector[]> {
+    const running = { models: this.models };
+    const collectors: Collector[] = [];
+    const versionOf = (file: string): string => `${file}@${this.units.get(file)?.key ?? ''}`;
+    let started = performance.now();
+    const drive = async (entries: Iterable<FunctionId>, where: string): Promise<void> => {
+      try {
+        for (const _ of entries) {
+          if (performance.now() - started > sliceMs) {
+            await pause();
+            started = performance.now();
+          }
+        }
+      } catch (error) {
+        if (error instanceof Error && error.message === 'cancelled') throw error;
+        faults.push({ where, error });
+      }
+    };
+    for (const unit of project.units.values()) {
+      const known = this.walks.get(unit.file);
+      if (known !== undefined && known.key === known.files.map(versionOf).join(' ')) {
+        collectors.push(known.collector);
+        continue;
+      }
+      const { collector, entries } = walkUnit(project, unit, running);
+      await drive(entries, `walk ${unit.file}`);
+      const files = [...new Set([unit.file, ...[...collector.visited].map((id) => id.slice(0, id.indexOf('#')))])];
+      this.walks.set(unit.file, { collector, files, key: files.map(versionOf).join(' ') });
+      collectors.push(collector);
+    }
+    const visited = new Set(collectors.flatMap((collector) => [...collector.visited]));
+    for (const unit of project.units.values()) {
+      const key = `${versionOf(unit.file)} ${[...unit.functions.keys()].filter((id) => visited.has(id)).length} ${[...visited].length}`;
+      const known = this.leftovers.get(unit.file);
+      if (known?.key === key) {
+        collectors.push(known.collector);
+        continue;
+      }
+      const { collector, entries } = walkLeftovers(project, unit, visited, running);
+      await drive(entries, `walk the rest of ${unit.file}`);
+      this.leftovers.set(unit.file, { collector, key });
+      collectors.push(collector);
+    }
+    for (const file of [...this.walks.keys()]) if (!project.units.has(file)) this.walks.delete(file);
+    for (const file of [...this.leftovers.keys()]) if (!project.units.has(file)) this.leftovers.delete(file);
+    return collectors;
+  }
+}
+
+function projectOf(units: ReadonlyMap<string, Unit>): Project {
+  const fileOf = (id: string): string => id.slice(0, id.indexOf('#'));
+  return {
+    units,
+    function: (id): LoweredFunction | undefined => units.get(fileOf(id))?.functions.get(id),
+    class: (id): LoweredClass | undefined => units.get(fileOf(id))?.classes.get(id),
+  };
+}
+
+/** The own files that a file imports. */
+function importsOf(facts: TypeFacts, source: ts.SourceFile): readonly string[] {
+  const found = new Set<string>();
+  const visit = (node: ts.Node): void => {
+    const specifier = (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined ? node.moduleSpecifier : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword ? node.arguments[0] : undefined;
+    if (specifier !== undefined && ts.isStringLiteralLike(specifier) && specifier.text.startsWith('.')) {
+      const file = facts.checker.getSymbolAtLocation(specifier)?.declarations?.find(ts.isSourceFile)?.fileName;
+      if (file !== undefined) found.add(file);
+    }
+    if (ts.isSourceFile(node)) node.statements.forEach(visit);
+  };
+  visit(source);
+  return [...found];
+}
+
+function closureOf(file: string, imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const seen = new Set([file]);
+  const work = [file];
+  while (work.length > 0) for (const next of imports.get(work.pop()!) ?? []) if (!seen.has(next)) {
+    seen.add(next);
+    work.push(next);
+  }
+  return [...seen].sort();
+}

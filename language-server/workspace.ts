@@ -1,0 +1,214 @@
+/**
+ * The analysis of one folder: takes changes of texts, answers with findings and facts of functions.
+ *
+ * Files belong to the TypeScript program of their nearest tsconfig. Lowered files and walks are kept by the versions of
+ * what they were made from, so an edit redoes only what can see it. Work yields between slices; a newer change cancels it.
+ * Depends on: program, lower, flow, memory, rules, edits, config, protocol.
+ */
+import { dirname, relative, resolve, sep } from 'node:path';
+import ts from 'typescript';
+import { readConfig, bytesOf, type Config } from './config.ts';
+import { fixOf } from './edits/fixes.ts';
+import { Store } from './snapshots.ts';
+import { models as builtIn } from './libraries/index.ts';
+import { configOf, createTexts, isSource, sourcesUnder } from './program/host.ts';
+import type { CheckReport, Diagnostic, FunctionFact, Life, Position, ServerSettings, Severity, SeveritySetting, Silence } from './protocol.ts';
+import { analysisOf } from './memory/analysis.ts';
+import { reported, staticPeaks } from './memory/peak.ts';
+import { placeIn, positionIn } from './positions.ts';
+import { rules as allRules } from './rules/index.ts';
+import type { Settings } from './rules/rule.ts';
+import { runRules, type Reported } from './run-rules.ts';
+import { hoverAt, lifeAt } from './array-life.ts';
+
+export interface CancelToken {
+  readonly isCancelled: boolean;
+}
+
+const never: CancelToken = { isCancelled: false };
+
+/** Work that a newer change made pointless. */
+export class Cancelled extends Error {
+  constructor() {
+    super('cancelled');
+  }
+}
+
+export interface CheckOptions {
+  readonly rules?: Readonly<Record<string, SeveritySetting>>;
+  readonly explainSilence?: boolean;
+}
+
+export interface WorkspaceOptions {
+  readonly cwd: string;
+  /** The tsconfig to use for all files, instead of each file's nearest. */
+  readonly project?: string;
+}
+
+export interface Workspace {
+  setText(file: string, text: string | undefined): void;
+  filesChanged(files: readonly string[]): void;
+  setSettings(settings: ServerSettings): void;
+  diagnostics(token: CancelToken, file: string): Promise<readonly Diagnostic[]>;
+  functions(token: CancelToken, file: string): Promise<readonly FunctionFact[]>;
+  hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
+  life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+  check(paths: readonly string[], options?: CheckOptions): Promise<CheckReport>;
+  /** Mistakes in `tidemark.json`, in words. */
+  readonly configFaults: readonly string[];
+}
+
+export const rules = allRules.map(({ id, severity, summary, docs }) => ({ id, severity, summary, docs: docs.trim() }));
+
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  const cwd = resolve(options.cwd);
+  const texts = createTexts();
+  const registry = ts.createDocumentRegistry();
+  const stores = new Map<string, Store>();
+  let config: Config = readConfig(cwd);
+  let settings: ServerSettings = {};
+
+  const storeOf = (file: string): Store => {
+    const tsconfig = options.project === undefined ? configOf(file) : resolve(cwd, options.project);
+    const key = tsconfig ?? `${dirname(file)}${sep}`;
+    const known = stores.get(key);
+    if (known !== undefined) return known;
+    const made = new Store(texts, registry, tsconfig, [...config.libraries, ...builtIn]);
+    stores.set(key, made);
+    return made;
+  };
+
+  const settingsNow = (): Settings => {
+    const budgetBytes = bytesOf(settings.memoryBudget) ?? config.budgetBytes;
+    return { minBytes: settings.minBytes ?? config.minBytes ?? 1024 * 1024, assume: config.assume, ...(budgetBytes === undefined ? {} : { budgetBytes }) };
+  };
+
+  const severityOf = (override: Readonly<Record<string, SeveritySetting>>) => (rule: string, own: Severity): SeveritySetting =>
+    override[rule] ?? settings.rules?.[rule] ?? config.rules[rule] ?? own;
+
+  const render = (file: string, findings: readonly Reported[], naming: (file: string) => string): readonly Diagnostic[] => {
+    const textOf = (name: string): string | undefined => texts.read(name);
+    return findings.map(({ finding, rule, severity }): Diagnostic => {
+      const { start, end } = placeIn(texts, finding.span);
+      return {
+        file: naming(file), line: start.line, column: start.column, endLine: end.line, endColumn: end.column, rule, severity, message: finding.message,
+        savesBytes: finding.savesBytes ?? null,
+        related: finding.notes.map((note) => {
+          const at = placeIn(texts, note.span);
+          return { file: naming(note.span.file), line: at.start.line, column: at.start.column, endLine: at.end.line, endColumn: at.end.column, message: note.text };
+        }),
+        fixes: finding.intents.map((intent) => {
+          const fix = fixOf(intent, textOf);
+          return { ...fix, edits: fix.edits.map((edit) => ({ ...edit, file: naming(edit.file) })) };
+        }),
+      };
+    });
+  };
+
+  const pause = (token: CancelToken) => async (): Promise<void> => {
+    await new Promise<void>((done) => setImmediate(done));
+    if (token.isCancelled) throw new Cancelled();
+  };
+
+  const findingsOf = async (store: Store, file: string, token: CancelToken, override: Readonly<Record<string, SeveritySetting>>, silences: Map<string, number> | undefined): Promise<readonly Reported[]> => {
+    const snapshot = await store.snapshot(pause(token), [file]);
+    const unit = snapshot.project.units.get(file);
+    return unit === undefined ? [] : runRules(snapshot, unit, settingsNow(), severityOf(override), silences);
+  };
+
+  const functionsOf = async (store: Store, file: string, token: CancelToken, naming: (file: string) => string): Promise<readonly FunctionFact[]> => {
+    const snapshot = await store.snapshot(pause(token), [file]);
+    const unit = snapshot.project.units.get(file);
+    if (unit === undefined || unit.libraries.size === 0) return [];
+    try {
+      return staticPeaks(unit, analysisOf({ project: snapshot.project, shared: snapshot.shared })).map(({ function: fn, bytes }) => {
+        const { start, end } = placeIn(texts, fn.span);
+        return { file: naming(file), name: fn.name, line: start.line, column: start.column, endLine: end.line, ...reported(bytes) };
+      });
+    } catch (error) {
+      snapshot.fault('memory', error);
+      return [];
+    }
+  };
+
+  const same = (file: string): string => file;
+
+  return {
+    setText(file, text) {
+      if (text === undefined) texts.close(file);
+      else texts.open(file, text);
+    },
+    filesChanged(files) {
+      texts.forget(files);
+      if (files.some((file) => /tsconfig.*\.json$|jsconfig\.json$|package\.json$/.test(file) || !texts.exists(file) || isSource(file))) for (const store of stores.values()) store.reload();
+      if (files.some((file) => file.endsWith('tidemark.json'))) {
+        config = readConfig(cwd);
+        stores.clear();
+      }
+    },
+    setSettings(next) {
+      settings = next;
+    },
+    async diagnostics(token, file) {
+      const store = storeOf(file);
+      store.add(file);
+      return render(file, await findingsOf(store, file, token, {}, undefined), same);
+    },
+    async functions(token, file) {
+      const store = storeOf(file);
+      store.add(file);
+      return functionsOf(store, file, token, same);
+    },
+    async hover(token, file, position) {
+      const store = storeOf(file);
+      store.add(file);
+      const snapshot = await store.snapshot(pause(token), [file]);
+      const unit = snapshot.project.units.get(file);
+      return unit === undefined ? undefined : hoverAt(snapshot.project, unit, positionIn(unit, position), (span) => placeIn(texts, span).start.line);
+    },
+    async life(token, file, position) {
+      const store = storeOf(file);
+      store.add(file);
+      const snapshot = await store.snapshot(pause(token), [file]);
+      const unit = snapshot.project.units.get(file);
+      return unit === undefined ? undefined : lifeAt(snapshot.project, unit, positionIn(unit, position), (span) => placeIn(texts, span));
+    },
+    async check(paths, { rules: override = {}, explainSilence = false } = {}) {
+      const files = [...new Set(paths.flatMap((path) => sourcesUnder(resolve(cwd, path))))].sort();
+      const byStore = new Map<Store, string[]>();
+      for (const file of files) {
+        const store = storeOf(file);
+        store.add(file);
+        byStore.set(store, [...(byStore.get(store) ?? []), file]);
+      }
+      const naming = (file: string): string => {
+        const name = relative(cwd, file);
+        return sep === '/' ? name : name.split(sep).join('/');
+      };
+      const diagnostics: Diagnostic[] = [];
+      const functions: FunctionFact[] = [];
+      const silences = new Map<string, number>();
+      for (const [store, list] of byStore) {
+        await store.snapshot(pause(never), list);
+        for (const file of list) {
+          diagnostics.push(...render(file, await findingsOf(store, file, never, override, silences), naming));
+          functions.push(...(await functionsOf(store, file, never, naming)));
+        }
+        for (const [reason, count] of (await store.snapshot(pause(never), list)).facts.silences) silences.set(reason, (silences.get(reason) ?? 0) + count);
+      }
+      return { version: 1, diagnostics, functions, ...(explainSilence ? { silence: silenceList(silences) } : {}) };
+    },
+    get configFaults() {
+      return config.faults;
+    },
+  };
+}
+
+function silenceList(silences: ReadonlyMap<string, number>): readonly Silence[] {
+  return [...silences]
+    .map(([key, count]) => {
+      const colon = key.indexOf(': ');
+      return colon < 0 ? { rule: 'flow', reason: key, count } : { rule: key.slice(0, colon), reason: key.slice(colon + 2), count };
+    })
+    .sort((a, b) => b.count - a.count);
+}
