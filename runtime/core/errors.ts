@@ -136,3 +136,23 @@ export function settingUnknown(setting: string, value: string, allowed: string):
 export function deviceNotReady(): TidemarkError {
   return new TidemarkError('no-device', 'the WebGPU device is not open yet', ['opening a device takes a moment that only `await` can wait for'], '`await init()` before the first array is made, or set TIDEMARK_DEVICE=cpu');
 }
+
+/** One buffer twice in a call: donated twice, or donated and also read. */
+export function donatedTwice(array: string, first: string, second: string, how: 'donated twice' | 'donated and also read'): DonationError {
+  return new DonationError(
+    'double-donate',
+    `${array} is ${how} in one call: as \`${first}\` and as \`${second}\``,
+    ['nothing was executed, and no argument was donated'],
+    'pass a copy() for one of them, or donate neither',
+  );
+}
+
+/** A handle of `donate(x)` that can't be used. */
+export function donationSpent(array: string, why: string): DonationError {
+  return new DonationError('double-donate', `${array} can't be donated: ${why}`, [], 'call donate() anew on an array that is alive, directly in the call that takes it');
+}
+
+/** `donate: 'strict'`: a donation that lowers nothing. */
+export function donationUnusable(program: string, entries: readonly string[]): DonationError {
+  return new DonationError('unusable-donation', `donating to \`${program}\` lowers its peak by nothing`, entries, 'leave these arguments out of donateArgnums, and dispose them after the call');
+}

@@ -3,6 +3,7 @@
  *
  * The slots here (interpreter, place, role: one dynamic context) and the event sink are the only global state. Depends on: dtype, program, source.
  */
+import type { KnownAval } from './aval.ts';
 import type { Typed } from './dtype.ts';
 import type { HasAval, OpReference, Parameters, Program } from './program.ts';
 import type { Place } from './source.ts';
@@ -12,6 +13,8 @@ export interface Interpreter {
   readonly apply: (op: OpReference, operands: readonly HasAval[], parameters: Parameters, place: Place | undefined) => readonly HasAval[];
   /** What a JavaScript number becomes as an operand, where an op needs an array: weakly typed unless `type` says otherwise. */
   readonly scalar: (value: number | boolean, type?: Typed) => HasAval;
+  /** An array with these contents; absent where there is no device (the contents are then captured as they are). */
+  readonly constant?: (contents: HostArray, aval: KnownAval) => HasAval;
   /** Runs a whole program at once, where that is better than equation by equation (the base interpreter compiles it). */
   readonly run?: (program: Program, operands: readonly HasAval[], place: Place | undefined) => readonly HasAval[];
   /** Calls a function that is composed of ops; the base interpreter compiles it as one program. */
@@ -19,6 +22,9 @@ export interface Interpreter {
   /** Sizes of the named axes in force (vmap and pmap with a name). */
   readonly axes?: ReadonlyMap<string, number>;
 }
+
+/** Contents of an array on the host, element by element. */
+export type HostArray = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;
 
 export type Role = 'gradient' | 'again';
 

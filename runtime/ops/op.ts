@@ -78,7 +78,7 @@ export interface Batched<V> {
 
 export interface Differentiated<V> {
   readonly results: readonly V[];
-  readonly pull: (cotangents: readonly (V | undefined)[]) => readonly (V | undefined)[];
+  pull(cotangents: readonly (V | undefined)[]): readonly (V | undefined)[];
 }
 
 /** Rules are methods (not function properties), so that an entry over `Value` is also an entry over `Operand`. */

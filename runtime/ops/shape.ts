@@ -201,6 +201,19 @@ const padAlong = (rank: number, axis: number, low: number, high: number, interio
   return { value: 0, low: only(low), high: only(high), interior: only(interior) };
 };
 
+/** The same elements, through which no derivative goes. */
+export const stopEntry: Entry = withoutDerivative(view('stopGradient', {
+  summary: 'The same array, through which no gradient flows.',
+  shape: (x) => x.shape,
+  index: ({ at }) => at,
+  contiguous: () => true,
+  back: (g) => g,
+  batched: (parameters) => parameters,
+}));
+function withoutDerivative({ gradient: _gradient, tangent: _tangent, ...rest }: Entry): Entry {
+  return rest;
+}
+
 /** Parameters: { value, low, high, interior } per axis; negative low and high cut off. */
 export const padEntry: Entry = {
   id: 'pad',

@@ -82,20 +82,15 @@ export class Tracer extends Value {
     if (!this.builder.open) throw tracerEscaped(printAval(this.aval), this.builder.name, printPlace(this.place));
   }
 
-  /** Traced values aren't disposed: they are no arrays yet. */
-  dispose(): void {}
-  [Symbol.dispose](): void {}
-  get isDisposed(): boolean { return false; }
-
   private unknown(reader: string): never {
     throw new TypeError(`\`${reader}\` of ${printAval(this.aval)} inside of a traced function (${this.builder.name || 'anonymous'}): it has no value yet; return it, and read it outside`);
   }
-  data(): Promise<never> { return this.unknown('data()'); }
-  item(): Promise<never> { return this.unknown('item()'); }
-  jsAsync(): Promise<never> { return this.unknown('jsAsync()'); }
-  js(): never { return this.unknown('js()'); }
-  dataSync(): never { return this.unknown('dataSync()'); }
-  itemSync(): never { return this.unknown('itemSync()'); }
+  override data(): Promise<never> { return this.unknown('data()'); }
+  override item(): Promise<never> { return this.unknown('item()'); }
+  override jsAsync(): Promise<never> { return this.unknown('jsAsync()'); }
+  override js(): never { return this.unknown('js()'); }
+  override dataSync(): never { return this.unknown('dataSync()'); }
+  override itemSync(): never { return this.unknown('itemSync()'); }
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString();
     return this.unknown('the value');

@@ -3,7 +3,7 @@
  *
  * A tangent that is known to be zero is left out (undefined), so constants cost nothing. Depends on: core, ops, ir.
  */
-import { at, inRole } from '../core/interpreter.ts';
+import { at, inRole, under, type Interpreter } from '../core/interpreter.ts';
 import { isLiteral, type Atom, type Variable } from '../core/program.ts';
 import { isFloat } from '../core/dtype.ts';
 import type { Value } from '../ops/value.ts';
@@ -14,7 +14,9 @@ export interface Pushed {
   readonly tangents: readonly (Value | undefined)[];
 }
 
-export function pushForward(program: TracedProgram, operands: readonly Value[], tangents: readonly (Value | undefined)[]): Pushed {
+/** With `primal`, equations of the program itself go to that interpreter, and only those of tangents to the current one. */
+export function pushForward(program: TracedProgram, operands: readonly Value[], tangents: readonly (Value | undefined)[], primal?: Interpreter): Pushed {
+  const asPrimal = <T>(run: () => T): T => (primal === undefined ? run() : under(primal, run));
   const environment = bind(program, operands);
   const moving = new Map<Variable, Value>();
   program.inputs.forEach((variable, k) => {
@@ -29,13 +31,14 @@ export function pushForward(program: TracedProgram, operands: readonly Value[], 
     const { op, parameters, place, role } = equation;
     if (!still && op.pushed !== undefined) {
       const pushed = at(place, () => inRole(role, () => op.pushed!(values, arriving, parameters)));
+      const own = primal === undefined ? pushed.results : asPrimal(() => applyEquation(equation, values));
       equation.outputs.forEach((variable, k) => {
-        environment.set(variable, pushed.results[k]!);
+        environment.set(variable, own[k]!);
         if (pushed.tangents[k] !== undefined) moving.set(variable, pushed.tangents[k]);
       });
       continue;
     }
-    const results = applyEquation(equation, values);
+    const results = asPrimal(() => applyEquation(equation, values));
     equation.outputs.forEach((variable, k) => environment.set(variable, results[k]!));
     if (still || op.tangent === undefined) continue;
     const leaving = at(place, () => inRole('gradient', () => op.tangent!(values, arriving, results, parameters)));

@@ -54,10 +54,10 @@ export function splitForward(program: TracedProgram, movingInputs: readonly bool
   const moving = program.outputs.map((atom) => active.has(atom as Variable));
   const tangentAvals = program.inputs.filter((_, k) => movingInputs[k]).map((variable) => variable.aval);
   // The tangent builder encloses nothing of the primal part: primal equations read primal tracers only.
-  return split(program, (inputs, linearBuilder, tangents) => {
+  return split(program, (inputs, outer, linearBuilder, tangents) => {
     let next = 0;
     const arriving = movingInputs.map((moves) => (moves ? tangents[next++] : undefined));
-    const pushed = under(linearBuilder.interpreter, () => pushForward(program, inputs, arriving));
+    const pushed = under(linearBuilder.interpreter, () => pushForward(program, inputs, arriving, outer.interpreter));
     return { results: pushed.results, linearAvals: tangentAvals, moving: moving.map(() => true), linear: () => pushed.tangents.map((tangent, k) => tangent ?? zeros(program.outputs[k]!.aval)) };
   }, tangentAvals);
 }
@@ -69,13 +69,13 @@ interface Parts {
   readonly linear: (arguments_: readonly Value[]) => readonly Value[];
 }
 
-function split(program: TracedProgram, parts: (inputs: readonly Value[], linear: Builder, tangents: readonly Value[]) => Parts, known?: readonly KnownAval[]): Split {
+function split(program: TracedProgram, parts: (inputs: readonly Value[], outer: Builder, linear: Builder, tangents: readonly Value[]) => Parts, known?: readonly KnownAval[]): Split {
   const outer = new Builder(program.name);
   const inputs = program.inputs.map((variable) => outer.input(variable.aval));
   return under(outer.interpreter, () => {
     const inner = new Builder(`${program.name}'`);
     const early = known?.map((aval) => inner.input(aval));
-    const { results, linearAvals, linear, moving } = parts(inputs, inner, early ?? []);
+    const { results, linearAvals, linear, moving } = parts(inputs, outer, inner, early ?? []);
     const linearInputs = early ?? linearAvals.map((aval) => inner.input(aval));
     const linearOutputs = under(inner.interpreter, () => linear(linearInputs)).map((value) => inner.outputOf(value));
     const outputs = results.map((value) => outer.outputOf(value));

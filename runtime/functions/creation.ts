@@ -1,0 +1,186 @@
+/**
+ * Arrays out of nothing, or out of numbers on the host.
+ *
+ * Depends on: core, ops.
+ */
+import type { KnownAval } from '../core/aval.ts';
+import { isDType, type DType } from '../core/dtype.ts';
+import { shapesDisagree } from '../core/errors.ts';
+import type { HostArray } from '../core/interpreter.ts';
+import { composed, lift, type ArrayLike } from '../ops/apply.ts';
+import { where } from '../ops/elementwise.ts';
+import * as shapes from '../ops/shape.ts';
+import { constantValue, dtypeArg, Value, type DTypeArg } from '../ops/value.ts';
+
+/** Numbers in nested lists of equal lengths. */
+export type Nested = number | boolean | readonly Nested[];
+export interface ArrayOptions {
+  readonly shape?: readonly number[];
+  readonly dtype?: DType | undefined;
+  /** Accepted for programs written for jax-js; there is one device. */
+  readonly device?: string;
+}
+type Shape = readonly number[];
+
+const isHostArray = (values: unknown): values is HostArray => ArrayBuffer.isView(values) && !(values instanceof DataView);
+
+const dtypeOfContents = (contents: HostArray): DType =>
+  contents instanceof Float32Array ? 'float32' : contents instanceof Int32Array ? 'int32' : contents instanceof Uint32Array ? 'uint32' : contents instanceof Uint16Array ? 'float16' : 'bool';
+
+/** Float16 is stored as its bits. */
+export function toHalf(value: number): number {
+  single[0] = value;
+  const bits = word[0]!;
+  const sign = (bits >>> 16) & 0x8000;
+  const exponent = ((bits >>> 23) & 0xff) - 112;
+  const mantissa = bits & 0x7fffff;
+  if (exponent >= 31) return sign | 0x7c00 | (((bits >>> 23) & 0xff) === 255 && mantissa !== 0 ? 0x200 : 0);
+  if (exponent <= 0) {
+    if (exponent < -10) return sign;
+    const full = mantissa | 0x800000;
+    const shift = 14 - exponent;
+    const half = full >>> shift;
+    const left = full & ((1 << shift) - 1);
+    const middle = 1 << (shift - 1);
+    return sign | (half + (left > middle || (left === middle && (half & 1) === 1) ? 1 : 0));
+  }
+  const half = (exponent << 10) | (mantissa >>> 13);
+  const left = mantissa & 0x1fff;
+  return sign | (half + (left > 0x1000 || (left === 0x1000 && (half & 1) === 1) ? 1 : 0));
+}
+const single = new Float32Array(1);
+const word = new Uint32Array(single.buffer);
+
+/** Numbers as the contents of an array of `dtype`. */
+export function hostArray(values: ArrayLike2, dtype: DType): HostArray {
+  switch (dtype) {
+    case 'float32': return Float32Array.from(values);
+    case 'float16': return Uint16Array.from(values, toHalf);
+    case 'int32': return Int32Array.from(values);
+    case 'uint32': return Uint32Array.from(values);
+    case 'bool': return Uint8Array.from(values, (value) => (value === 0 ? 0 : 1));
+  }
+}
+type ArrayLike2 = globalThis.ArrayLike<number>;
+
+function shapeOf(values: Nested): Shape {
+  if (!Array.isArray(values)) return [];
+  const list = values as readonly Nested[];
+  if (list.length === 0) return [0];
+  const inner = shapeOf(list[0]!);
+  for (const item of list) {
+    const other = shapeOf(item);
+    if (other.length !== inner.length || other.some((extent, k) => extent !== inner[k]))
+      throw shapesDisagree('array', [`[${inner.join(',')}]`, `[${other.join(',')}]`], 'nested lists have to have equal lengths');
+  }
+  return [list.length, ...inner];
+}
+const flat = (values: Nested): readonly (number | boolean)[] => (Array.isArray(values) ? (values as readonly Nested[]).flatMap(flat) : [values as number | boolean]);
+
+const optionsOf = (argument: DTypeArg | ArrayOptions | undefined): ArrayOptions => (typeof argument === 'object' ? argument : { dtype: argument });
+
+/**
+ * An array with the given contents: numbers, nested lists, a typed array (copied), or an array of ours.
+ * Numbers become float32, booleans bool, unless a dtype is given. 4 bytes an element (float16: 2).
+ */
+export function array(values: Value | HostArray | Nested, options?: DTypeArg | ArrayOptions): Value {
+  const { shape, dtype } = optionsOf(options);
+  if (dtype !== undefined && !isDType(dtype)) dtypeArg(dtype, 'float32');
+  if (values instanceof Value) {
+    const shaped = shape ? values.reshape(shape) : values;
+    const typed = dtype ? shaped.astype(dtype) : shaped;
+    return typed === values ? values.copy() : typed;
+  }
+  if (isHostArray(values)) {
+    const own = dtypeOfContents(values);
+    return placed(dtype === undefined || dtype === own ? values.slice() : hostArray(values, dtype), shape ?? [values.length], dtype ?? own);
+  }
+  const numbers = flat(values);
+  const known = dtype ?? (numbers.length > 0 && numbers.every((value) => typeof value === 'boolean') ? 'bool' : 'float32');
+  return placed(hostArray(numbers.map(Number), known), shape ?? shapeOf(values), known);
+}
+
+function placed(contents: HostArray, shape: Shape, dtype: DType): Value {
+  const aval: KnownAval = { shape, dtype };
+  const size = shape.reduce((product, extent) => product * extent, 1);
+  if (size !== contents.length) throw shapesDisagree('array', [`[${shape.join(',')}]`], `${contents.length} elements don't fill it`);
+  return constantValue(contents, aval);
+}
+
+const checked = (shape: number | Shape): Shape => {
+  const list = typeof shape === 'number' ? [shape] : shape;
+  if (!list.every((extent) => Number.isInteger(extent) && extent >= 0)) throw shapesDisagree('shape', [`[${list.join(',')}]`], 'dimensions are whole numbers from 0');
+  return list;
+};
+/** An array of zeros, float32 unless a dtype is given. */
+export const zeros = (shape: number | Shape, dtype?: DTypeArg): Value => shapes.full(checked(shape), 0, dtypeArg(dtype, 'float32'));
+/** An array of ones, float32 unless a dtype is given. */
+export const ones = (shape: number | Shape, dtype?: DTypeArg): Value => shapes.full(checked(shape), 1, dtypeArg(dtype, 'float32'));
+/** An array of one value. */
+export function full(shape: number | Shape, value: ArrayLike, dtype?: DTypeArg): Value {
+  if (value instanceof Value) return value.astype(dtypeArg(dtype, value.dtype)).broadcastTo(checked(shape));
+  return shapes.full(checked(shape), Number(value), dtypeArg(dtype, typeof value === 'boolean' ? 'bool' : 'float32'));
+}
+
+type LikeOptions = DTypeArg | { readonly dtype?: DType; readonly shape?: Shape };
+const likeOf = (x: ArrayLike, options: LikeOptions | undefined): { readonly shape: Shape; readonly dtype: DType } => {
+  const value = lift(x);
+  return { shape: (typeof options === 'object' && 'shape' in options ? options.shape : undefined) ?? value.shape, dtype: dtypeArg(options, value.dtype) };
+};
+export function zerosLike(x: ArrayLike, options?: LikeOptions): Value { const { shape, dtype } = likeOf(x, options); return shapes.full(shape, 0, dtype); }
+export function onesLike(x: ArrayLike, options?: LikeOptions): Value { const { shape, dtype } = likeOf(x, options); return shapes.full(shape, 1, dtype); }
+export function fullLike(x: ArrayLike, value: ArrayLike, options?: LikeOptions): Value { const { shape, dtype } = likeOf(x, options); return full(shape, value, dtype); }
+
+/**
+ * Numbers from `start` below `stop`. `arange(n)`, `arange(n, dtype)`, `arange(start, stop, step, { dtype })`; whole
+ * numbers are int32 where all three are whole, as in NumPy.
+ */
+export function arange(start: number, stop?: number | DTypeArg, step = 1, options?: DTypeArg): Value {
+  const [from, to] = typeof stop === 'number' ? [start, stop] : [0, start];
+  const dtype = dtypeArg(typeof stop === 'number' ? options : (stop ?? options), [from, to, step].every(Number.isInteger) ? 'int32' : 'float32');
+  const count = Math.max(0, Math.ceil((to - from) / step));
+  return sequence(count, from, step, dtype);
+}
+const sequence = composed('arange', (count: number, from: number, step: number, dtype: DType): Value => {
+  const counted = shapes.iota([count], 0, dtype === 'bool' ? 'int32' : dtype);
+  const scaled = step === 1 ? counted : counted.mul(step);
+  return (from === 0 ? scaled : scaled.add(from)).astype(dtype);
+});
+
+/** `count` numbers evenly from start to stop, the end included unless `endpoint` is false. */
+export const linspace = composed('linspace', (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
+  const dtype = dtypeArg(options, 'float32');
+  if (count === 0) return shapes.full([0], 0, dtype);
+  const steps = endpoint ? count - 1 : count;
+  if (steps <= 0) return shapes.full([count], start, dtype);
+  const counted = shapes.iota([count], 0, 'float32');
+  const values = counted.mul((stop - start) / steps).add(start);
+  const exact = endpoint ? where(counted.equal(count - 1), stop, values) : values;
+  return exact.astype(dtype);
+});
+export const logspace = composed('logspace', (start: number, stop: number, count: number = 50, endpoint: boolean = true, base: number = 10, options?: DTypeArg): Value =>
+  lift(base).pow(linspace(start, stop, count, endpoint)).astype(dtypeArg(options, 'float32')));
+export const geomspace = composed('geomspace', (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
+  const sign = start < 0 ? -1 : 1;
+  return logspace(Math.log2(sign * start), Math.log2(sign * stop), count, endpoint, 2).mul(sign).astype(dtypeArg(options, 'float32'));
+});
+
+/** Ones on a diagonal: `eye(n)`, `eye(n, m)`, `eye(n, dtype)`, `eye(n, m, { dtype })`. */
+export function eye(rows: number, columns?: number | DTypeArg, options?: DTypeArg): Value {
+  const width = typeof columns === 'number' ? columns : rows;
+  return diagonalOnes(rows, width, 0, dtypeArg(typeof columns === 'number' ? options : (columns ?? options), 'float32'));
+}
+export const identity = (n: number, options?: DTypeArg): Value => eye(n, n, options);
+const diagonalOnes = composed('eye', (rows: number, columns: number, k: number, dtype: DType): Value =>
+  shapes.iota([rows, columns], 0, 'int32').add(k).equal(shapes.iota([rows, columns], 1, 'int32')).astype(dtype));
+
+/** Ones on and below the k-th diagonal. */
+export const tri = composed('tri', (rows: number, columns: number = rows, k: number = 0, options?: DTypeArg): Value =>
+  shapes.iota([rows, columns], 0, 'int32').add(k).greaterEqual(shapes.iota([rows, columns], 1, 'int32')).astype(dtypeArg(options, 'float32')));
+const triangle = (x: Value, k: number): Value => tri(x.shape[x.ndim - 2]!, x.shape[x.ndim - 1]!, k, 'bool');
+/** What lies on and below the k-th diagonal. */
+export const tril = composed('tril', (x: ArrayLike, k: number = 0): Value => { const value = lift(x); return where(triangle(value, k), value, 0); });
+/** What lies on and above the k-th diagonal. */
+export const triu = composed('triu', (x: ArrayLike, k: number = 0): Value => { const value = lift(x); return where(triangle(value, k - 1), 0, value); });
+
+export type { Shape };
