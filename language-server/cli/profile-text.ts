@@ -120,10 +120,7 @@ function holders(report: ProfileReport, paint: Paint): string {
     left.length === 0
       ? []
       : [
-          `  and ${counted(
-            left.reduce((sum, { count }) => sum + count, 0),
-            'more',
-          )} of ${bytesText(left.reduce((sum, { bytes }) => sum + bytes, 0))} in all`,
+          `  and ${left.reduce((sum, { count }) => sum + count, 0)} more of ${bytesText(left.reduce((sum, { bytes }) => sum + bytes, 0))} in all`,
         ];
   return [paint('bold', 'alive at the peak'), tableText(rows, new Set([0, 1])).replace(/^/gm, '  '), ...rest].join('\n');
 }

@@ -75,12 +75,13 @@ export function softwareEnvironment(machine: Machine, driver: string): Readonly<
 }
 
 /** Puts `gpu` and the constants of its package where a program looks for them; leaves alone what is there. */
-export function install(target: typeof globalThis, { globals }: GPUPackage, gpu: GPU): void {
+export function install(target: typeof globalThis, { globals }: GPUPackage, gpu: GPU, userAgent: string): void {
   const holder: Record<PropertyKey, unknown> = target as never;
   holder[Symbol.for('tidemark.gpu')] = gpu;
   for (const [name, value] of Object.entries(globals))
     if (!(name in holder)) Object.defineProperty(holder, name, { value, configurable: true, writable: true, enumerable: false });
-  if (!('navigator' in holder)) Object.defineProperty(holder, 'navigator', { value: {}, configurable: true, writable: true });
+  // Older Nodes have no `navigator`; libraries that find one ask it who it is.
+  if (!('navigator' in holder)) Object.defineProperty(holder, 'navigator', { value: { userAgent }, configurable: true, writable: true });
   const navigator = holder['navigator'];
   if (typeof navigator !== 'object' || navigator === null || 'gpu' in navigator) return;
   Object.defineProperty(navigator, 'gpu', { value: gpu, configurable: true, writable: true, enumerable: true });

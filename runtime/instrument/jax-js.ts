@@ -15,6 +15,11 @@ interface Backend {
   decRef(slot: number): void;
 }
 
+/** An array of the library, as far as it counts its references. */
+interface Counted {
+  readonly refCount: number;
+}
+
 interface ArrayFields {
   readonly source: unknown;
   readonly st: { readonly shape: readonly number[] };
@@ -36,7 +41,7 @@ interface Slot {
   readonly place: number;
   readonly at: number;
   references: number;
-  viewers: number;
+  lost: boolean;
   shape?: readonly number[];
   dtype?: string;
 }
@@ -87,7 +92,7 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
       const slot = malloc.call(this, bytes, initial);
       tellDevice(this.type);
       const { place } = recorder.stack(tidemarkMalloc);
-      const made: Slot = { id: recorder.nextId(), bytes, place, at: recorder.now(), references: 1, viewers: 0 };
+      const made: Slot = { id: recorder.nextId(), bytes, place, at: recorder.now(), references: 1, lost: false };
       slotsOf(this).set(slot, made);
       waiting.push(made);
       shapeless += 1;
@@ -109,34 +114,61 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
     };
   }
 
+  const disposing = new WeakSet<object>();
+
+  /** An array whose last reference was given back holds no slot any more; pending work may, for a while. */
+  function followDisposal(array: object): void {
+    const prototype = Object.getPrototypeOf(array) as { dispose?: (this: Counted) => void };
+    const { dispose } = prototype;
+    if (disposing.has(prototype) || typeof dispose !== 'function') return;
+    disposing.add(prototype);
+    prototype.dispose = function tidemarkDispose() {
+      dispose.call(this);
+      const watched = this.refCount > 0 ? undefined : watches.get(this);
+      if (watched === undefined) return;
+      watches.delete(this);
+      recorder.forget(watched);
+    };
+  }
+
+  const watches = new WeakMap<object, number>();
+
+  /** The backend holds on to a slot for good when an array that looks at it was collected with references left. */
+  function watch(array: object, slot: Slot): void {
+    const before = watches.get(array);
+    if (before !== undefined) recorder.forget(before);
+    const id = recorder.nextId();
+    watches.set(array, id);
+    recorder.watch(array, id, () => {
+      if (slot.references <= 0 || slot.lost) return;
+      slot.lost = true;
+      recorder.emit({
+        kind: 'mark',
+        at: recorder.now(),
+        name: 'leak',
+        text: 'an array was collected without being consumed or disposed',
+        id: slot.id,
+      });
+    });
+  }
+
   const hook: JaxJsHook = {
     backend(prototype) {
       if (['malloc', 'incRef', 'decRef'].every((name) => typeof (prototype as unknown as Record<string, unknown>)[name] === 'function'))
         follow(prototype);
     },
     array(array, { source, st, dtype, backend }) {
+      followDisposal(array);
       if (typeof source !== 'number') return;
       const slot = slotsOf(backend).get(source);
       if (slot === undefined) return;
-      slot.viewers += 1;
       if (slot.shape === undefined) {
         slot.shape = st.shape;
         slot.dtype = dtype;
         if (waiting.includes(slot)) shapeless -= 1;
         if (shapeless === 0) flush();
       }
-      recorder.watch(array, recorder.nextId(), () => {
-        slot.viewers -= 1;
-        if (slot.viewers > 0 || slot.references <= 0) return;
-        // The backend holds on to a slot for good when its last array was collected without being consumed.
-        recorder.emit({
-          kind: 'mark',
-          at: recorder.now(),
-          name: 'leak',
-          text: 'an array was collected without being consumed or disposed',
-          id: slot.id,
-        });
-      });
+      watch(array, slot);
     },
   };
   Object.defineProperty(target, Symbol.for(hookName), { value: hook, configurable: true });

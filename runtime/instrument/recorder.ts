@@ -13,11 +13,18 @@ import type { Owner, Stack } from './stack.ts';
 /** Ids and places of the instrument start here, far from those that the runtime hands out itself. */
 const firstId = 2 ** 40;
 
+export interface Context {
+  get(): Stack | undefined;
+  set(stack: Stack): void;
+}
+
 export interface RecorderOptions {
   emit(event: Event): void;
   /** Milliseconds since the start of the run. */
   now(): number;
   owner(file: string): Owner;
+  /** A value that follows the program through its awaits and timers. */
+  readonly context: Context;
   /** Where the code that is added to modules finds what it calls. */
   readonly target: object;
 }
@@ -32,6 +39,8 @@ export interface Recorder {
   now(): number;
   nextId(): number;
   stack(below: (...args: never[]) => unknown): Stack;
+  /** The same, for a library that goes on by itself after an await: without a user's frame it is charged to who started it. */
+  carriedStack(below: (...args: never[]) => unknown): Stack;
   /** Holds `object` weakly under `id` and says when it was collected before `forget`. */
   watch(object: object, id: number, collected: () => void): void;
   forget(id: number): void;
@@ -41,7 +50,7 @@ export interface Recorder {
   readonly busy: boolean;
 }
 
-export function createRecorder({ emit, now, owner, target }: RecorderOptions): Recorder {
+export function createRecorder({ emit, now, owner, context, target }: RecorderOptions): Recorder {
   let next = firstId;
   let busy = false;
   let relaysGPU = false;
@@ -75,6 +84,26 @@ export function createRecorder({ emit, now, owner, target }: RecorderOptions): R
     return id;
   });
 
+  function stack(below: (...args: never[]) => unknown): Stack {
+    const found = stacks.capture(below);
+    calls.enter(found.frames);
+    return found;
+  }
+
+  const pairs = new Map<string, Stack>();
+
+  function carried(own: Stack, origin: Stack): Stack {
+    const key = `${own.place} ${origin.place}`;
+    let both = pairs.get(key);
+    if (both === undefined) {
+      const frames = [...own.frames, ...origin.frames.filter((frame) => frame.library === undefined)];
+      const place = nextId();
+      emit({ kind: 'place', id: place, frames });
+      pairs.set(key, (both = { place, frames, caller: own.caller }));
+    }
+    return both;
+  }
+
   function send(event: Event): void {
     busy ||= event.kind === 'allocate' || event.kind === 'run';
     emit(event);
@@ -107,10 +136,15 @@ export function createRecorder({ emit, now, owner, target }: RecorderOptions): R
     calls,
     now,
     nextId,
-    stack(below) {
-      const stack = stacks.capture(below);
-      calls.enter(stack.frames);
-      return stack;
+    stack,
+    carriedStack(below) {
+      const own = stack(below);
+      const before = context.get();
+      if (own.frames.some((frame) => frame.library === undefined)) {
+        if (own !== before) context.set(own);
+        return own;
+      }
+      return before === undefined ? own : carried(own, before);
     },
     watch(object, id, collected) {
       watched.set(id, { ref: new WeakRef(object), collected });

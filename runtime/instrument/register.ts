@@ -6,6 +6,7 @@
  * given. The module is also its own loader hook (loaded with `?hooks`). Nothing of the program's folders is written to.
  * Depends on: events, the other modules here, node.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, openSync, readdirSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
@@ -22,10 +23,10 @@ import type { Machine } from './gpu.ts';
 import { hookedSource, watchJaxJs } from './jax-js.ts';
 import { mostFunctions } from './calls.ts';
 import { createRecorder } from './recorder.ts';
-import type { Recorder } from './recorder.ts';
+import type { Context, Recorder } from './recorder.ts';
 import { rewrite } from './rewrite.ts';
 import { packageOf } from './stack.ts';
-import type { Owner } from './stack.ts';
+import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
 import { watchWebGPU } from './webgpu.ts';
 import { createWriter } from './writer.ts';
@@ -60,6 +61,7 @@ function record(folder: string): Recorder {
     emit: (event) => writer.write(event),
     now,
     owner: (path) => ownerOf(path, (user) => keepSourceMap(folder, user)),
+    context: asyncContext(),
     target: globalThis,
   });
 
@@ -80,6 +82,18 @@ function record(folder: string): Recorder {
   setInterval(flush, flushEveryMs).unref();
   atExit(recorder, flush);
   return recorder;
+}
+
+/** Made when it is first needed: a program pays for it with every promise. */
+function asyncContext(): Context {
+  let storage: AsyncLocalStorage<Stack> | undefined;
+  return {
+    get: () => storage?.getStore(),
+    set(stack) {
+      storage ??= new AsyncLocalStorage();
+      storage.enterWith(stack);
+    },
+  };
 }
 
 const flushEveryMs = 100;
@@ -244,7 +258,7 @@ async function giveGPU(recorder: Recorder | undefined): Promise<void> {
   const entry = process.argv[1];
   const found = await findGPU(machine, [...(entry === undefined ? [] : [dirname(entry)]), process.cwd(), packageRoot], shipped);
   if (!('create' in found)) return;
-  install(globalThis, found, found.create([]));
+  install(globalThis, found, found.create([]), `Node.js/${process.versions.node.split('.')[0]!}`);
   if (recorder !== undefined) watchWebGPU(recorder, found.globals, { arrayLibraries, passThrough: (name) => name === 'webgpu' });
 }
 

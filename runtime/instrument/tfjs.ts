@@ -78,7 +78,7 @@ function follow(engine: Engine, recorder: Recorder): void {
   function born(tensor: Tensor, bytes: number, below: (...args: never[]) => unknown): void {
     tellDevice();
     const id = recorder.nextId();
-    const { place } = recorder.stack(below);
+    const { place } = recorder.carriedStack(below);
     ids.set(tensor, id);
     recorder.emit({
       kind: 'allocate',
