@@ -35,7 +35,7 @@ export interface AllocatorOptions {
   readonly kind: 'bfc' | 'platform';
   /** Most bytes that may be reserved. */
   readonly limit: number;
-  /** One slab of this many bytes at the start; 0: none. */
+  /** Reserved at the start, in as few slabs as there can be, and never given back; 0: none. */
   readonly preallocateBytes: number;
 }
 
@@ -100,6 +100,7 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
   let largest = 0;
   let count = 0;
   const meters = new Set<{ most: number }>();
+  const preallocated = new Set<number>();
 
   const raised = (): void => {
     if (inUse > peak) peak = inUse;
@@ -167,7 +168,7 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
     reserved -= slab.bytes;
     backing.destroy(slab.id);
   };
-  const empties = (): Slab[] => [...slabs.values()].filter(({ id, first }) => isEmpty(first) && id !== preallocated);
+  const empties = (): Slab[] => [...slabs.values()].filter(({ id, first }) => isEmpty(first) && !preallocated.has(id));
   const trim = (): void => {
     for (const slab of empties()) giveBack(slab);
   };
@@ -256,8 +257,11 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
     chunk.bytes = bytes;
     return rest;
   };
-  let preallocated: number | undefined;
-  if (options.preallocateBytes > 0) preallocated = grow(options.preallocateBytes, options.preallocateBytes).slab;
+  for (let left = options.preallocateBytes - (options.preallocateBytes % alignment); left > 0; ) {
+    const bytes = Math.min(left, backing.maxSlabBytes);
+    preallocated.add(grow(bytes, bytes).slab);
+    left -= bytes;
+  }
   return {
     options,
     allocate,

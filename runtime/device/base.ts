@@ -55,7 +55,13 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
         if (id !== undefined) events.write({ kind: 'unreserve', id });
       },
     },
-    { ...settings.allocator, limit: settings.allocator.limit ?? backend.defaultLimit },
+    {
+      ...settings.allocator,
+      // Known only when the adapter is.
+      get limit() {
+        return settings.allocator.limit ?? backend.defaultLimit;
+      },
+    },
   );
   // Told when the adapter is known, before the first thing that happens in memory where that can be.
   const announceDevice = (): void => events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
@@ -222,16 +228,23 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     announceOutputs(executable, outputs, handles, donated, consumed);
     return outputs;
   };
-  const programIds = new WeakMap<Executable, { id: number; toldTo: unknown }>();
+  const programIds = new WeakMap<Executable, Map<Place | undefined, number>>();
+  /**
+   * Names the program and its figures once. Where its values have no lines of their own (an op called eagerly), they
+   * belong to the line of the call, and a call without temporaries has nothing to tell.
+   */
   const announceRun = (executable: Executable, place: Place | undefined): void => {
     if (!events.listening()) return;
     const { places, donated, whatIf, ...figures } = executable.analysis;
-    const known = programIds.get(executable);
-    let id = known?.id;
+    const eager = places.length === 1;
+    if (eager && figures.tempBytes === 0) return;
+    const known = programIds.get(executable) ?? new Map<Place | undefined, number>();
+    programIds.set(executable, known);
+    let id = known.get(eager ? place : undefined);
     if (id === undefined) {
       id = nextId();
-      programIds.set(executable, { id, toldTo: undefined });
-      const numberOf = (place_: number): number => events.placeId(places[place_]);
+      known.set(eager ? place : undefined, id);
+      const numberOf = (at: number): number => events.placeId(eager ? place : places[at]);
       events.write({
         kind: 'program',
         program: id,
@@ -239,7 +252,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
         place,
         profile: {
           ...figures,
-          whatIf,
+          whatIf: [...whatIf],
           donated: donated.map(({ path, bytes, outcome, reason }) => ({ path, bytes, outcome, reason })),
           copies: figures.copies.map((copy) => ({ ...copy, place: numberOf(copy.place) })),
           values: figures.values.map((value) => ({ ...value, place: numberOf(value.place) })),

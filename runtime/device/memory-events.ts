@@ -29,16 +29,34 @@ export interface EventWriter {
 let ids = 0;
 export const nextId = (): number => ++ids;
 
+/** Listeners inside this copy of the runtime: a profile at the peak. */
+const listeners = new Set<Sink>();
+let generation = 0;
+export function listen(listener: Sink): () => void {
+  listeners.add(listener);
+  generation++;
+  return () => {
+    listeners.delete(listener);
+  };
+}
+
 export function makeEventWriter(): EventWriter {
   let sink: Sink | undefined;
+  let told = generation;
   let places = new Map<string, number>();
   const listening = (): boolean => {
     const now = currentSink();
-    if (now !== sink) {
+    // Whoever comes late is told all places again.
+    if (now !== sink || told !== generation) {
       sink = now;
+      told = generation;
       places = new Map();
     }
-    return sink !== undefined;
+    return sink !== undefined || listeners.size > 0;
+  };
+  const tell = (event: Event): void => {
+    sink?.(event);
+    for (const listener of listeners) listener(event);
   };
   const placeId = (place: Place | undefined): number => {
     if (place === undefined || !listening()) return 0;
@@ -47,7 +65,7 @@ export function makeEventWriter(): EventWriter {
     if (known !== undefined) return known;
     const id = nextId();
     places.set(name, id);
-    sink!({ kind: 'place', id, frames: [place] });
+    tell({ kind: 'place', id, frames: [place] });
     return id;
   };
   return {
@@ -56,7 +74,7 @@ export function makeEventWriter(): EventWriter {
     write(event) {
       if (!listening()) return;
       const place = 'place' in event ? { place: typeof event.place === 'object' || event.place === undefined ? placeId(event.place) : event.place } : {};
-      sink!({ ...event, ...place, at: nowMs() } as Event);
+      tell({ ...event, ...place, at: nowMs() } as Event);
     },
   };
 }

@@ -209,7 +209,10 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       return open?.found.software ?? true;
     },
     target: { device: 'webgpu', adapter: 'software', float16: false },
-    defaultLimit: options.softwareLimit,
+    /** A GPU says itself when it is full. */
+    get defaultLimit() {
+      return open !== undefined && !open.found.software ? Number.MAX_SAFE_INTEGER : options.softwareLimit;
+    },
     opened,
     backing: {
       get maxSlabBytes() {
