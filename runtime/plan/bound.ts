@@ -5,10 +5,14 @@
  * of it, so per-buffer alignments are left out of the bound, which stays below every plan. Depends on: problem.
  */
 import type { Buffer } from './problem.ts';
-import { roundUp } from './problem.ts';
+import { pieces, roundUp } from './problem.ts';
 
 export function leastBytes(buffers: readonly Buffer[], alignment = 1): number {
-  const lasting = buffers.filter(({ bytes, born, dies }) => bytes > 0 && born < dies);
+  const lasting = buffers.flatMap((buffer) =>
+    buffer.gaps === undefined && buffer.bytes > 0 && buffer.born < buffer.dies
+      ? [buffer]
+      : pieces(buffer).map(({ born, dies, from, to }) => ({ born, dies, bytes: to - from })),
+  );
   const births = lasting.toSorted((a, b) => a.born - b.born);
   const deaths = lasting.toSorted((a, b) => a.dies - b.dies);
   let alive = 0;
@@ -19,5 +23,5 @@ export function leastBytes(buffers: readonly Buffer[], alignment = 1): number {
     alive += roundUp(bytes, alignment);
     most = Math.max(most, alive);
   }
-  return lasting.reduce((least, { fixed, bytes }) => Math.max(least, fixed === undefined ? 0 : fixed + bytes), most);
+  return buffers.reduce((least, { fixed, bytes }) => Math.max(least, fixed === undefined ? 0 : fixed + bytes), most);
 }

@@ -31,39 +31,55 @@ function* faultsAlone(b: Buffer, buffer: number, offset: number | undefined, cap
   if (b.fixed !== undefined && b.fixed !== offset) yield { kind: 'moved', buffer, offset, fixed: b.fixed };
 }
 
+interface Block {
+  readonly buffer: number;
+  readonly born: number;
+  readonly dies: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The rectangles of bytes and time that a buffer takes: one, or what its gaps leave. */
+function* blocks(b: Buffer, buffer: number, offset: number): Iterable<Block> {
+  const times = [b.born, b.dies, ...(b.gaps ?? []).flatMap(({ from, to }) => [from, to])].sort((x, y) => x - y);
+  for (let i = 1; i < times.length; i++) {
+    const [born, dies] = [times[i - 1]!, times[i]!];
+    const gap = b.gaps?.find(({ from, to }) => from <= born && dies <= to);
+    const [from, to] = gap === undefined ? [0, b.bytes] : [gap.keeps?.from ?? 0, gap.keeps?.to ?? 0];
+    if (born < dies && from < to) yield { buffer, born, dies, start: offset + from, end: offset + to };
+  }
+}
+
 function overlaps(buffers: readonly Buffer[], offsets: ArrayLike<number>): Fault[] {
   const found: Fault[] = [];
-  const steps: { readonly time: number; readonly birth: boolean; readonly buffer: number }[] = [];
-  buffers.forEach(({ bytes, born, dies }, buffer) => {
-    if (bytes <= 0 || born >= dies || offsets[buffer] === undefined) return;
-    steps.push({ time: born, birth: true, buffer }, { time: dies, birth: false, buffer });
-  });
+  const all = buffers.flatMap((b, i) => (offsets[i] === undefined ? [] : [...blocks(b, i, offsets[i])]));
   // Deaths come before births of the same step: lifetimes are half-open.
-  steps.sort((a, b) => a.time - b.time || Number(a.birth) - Number(b.birth));
-  const alive: number[] = [];
-  const place = (buffer: number): number => {
+  const steps = all
+    .flatMap((block, id) => [{ time: block.born, birth: true, id, block }, { time: block.dies, birth: false, id, block }])
+    .sort((a, b) => a.time - b.time || Number(a.birth) - Number(b.birth));
+  const alive: { readonly id: number; readonly block: Block }[] = [];
+  const place = (id: number, { start }: Block): number => {
     let low = 0;
     for (let high = alive.length; low < high; ) {
       const middle = (low + high) >> 1;
       const other = alive[middle]!;
-      if (offsets[other]! < offsets[buffer]! || (offsets[other] === offsets[buffer] && other < buffer)) low = middle + 1;
+      if (other.block.start < start || (other.block.start === start && other.id < id)) low = middle + 1;
       else high = middle;
     }
     return low;
   };
-  for (const { time, birth, buffer } of steps) {
-    const at = place(buffer);
+  for (const { time, birth, id, block } of steps) {
+    const at = place(id, block);
     if (!birth) {
       alive.splice(at, 1);
       continue;
     }
     const below = alive[at - 1];
     const above = alive[at];
-    if (below !== undefined && offsets[below]! + buffers[below]!.bytes > offsets[buffer]!)
-      found.push({ kind: 'overlap', buffer, other: below, at: time });
-    if (above !== undefined && offsets[buffer]! + buffers[buffer]!.bytes > offsets[above]!)
-      found.push({ kind: 'overlap', buffer, other: above, at: time });
-    alive.splice(at, 0, buffer);
+    const { buffer } = block;
+    if (below !== undefined && below.block.end > block.start) found.push({ kind: 'overlap', buffer, other: below.block.buffer, at: time });
+    if (above !== undefined && block.end > above.block.start) found.push({ kind: 'overlap', buffer, other: above.block.buffer, at: time });
+    alive.splice(at, 0, { id, block });
   }
   return found;
 }

@@ -7,13 +7,15 @@
  * the bound and the best plan so far: half-way while that works, nearer to either when it does not.
  *
  * A generator: each step is a few milliseconds of work, there is no clock in it, and whoever drives it may do so in the
- * background. Depends on: problem, bound, plan, layout, search.
+ * background. Depends on: problem, bound, plan, layout, search,
+ * reorder.
  */
 import { leastBytes } from './bound.ts';
 import { layout } from './layout.ts';
 import { takesRoom } from './plan.ts';
 import type { Buffer, Deadline, Plan } from './problem.ts';
 import { topOf } from './problem.ts';
+import { reorder } from './reorder.ts';
 import type { Rule } from './search.ts';
 import { searchWithin } from './search.ts';
 
@@ -30,7 +32,7 @@ export interface ImproveOptions {
   readonly seed?: number;
 }
 
-/** Above this many buffers the columns of who meets whom grow too large; the quick orders stand. */
+/** Above this many buffers the columns of who meets whom grow too large, and only orders are changed. */
 export const mostBuffers = 3000;
 
 /** Decisions in one step of the generator. */
@@ -48,10 +50,16 @@ export function* improve(buffers: readonly Buffer[], start: Plan, options: Impro
   const enough = (): boolean => plan.bytes <= Math.max(lowerBoundBytes, options.capacity ?? 0);
   const state = (): Improvement => ({ plan, lowerBoundBytes, optimal: plan.bytes <= lowerBoundBytes });
   yield state();
-  if (enough() || moving.length > mostBuffers || buffers.some(({ fixed }) => fixed !== undefined)) return;
+  if (enough()) return;
+  const chance = random(options.seed ?? 1);
+  if (moving.length > mostBuffers || buffers.some(({ fixed, gaps }) => fixed !== undefined || gaps !== undefined)) {
+    for (plan of reorder(buffers, plan, chance)) {
+      yield state();
+      if (enough()) return;
+    }
+  }
 
   const columns = layout(moving.map((i) => buffers[i]!));
-  const chance = random(options.seed ?? 1);
   for (let attempt = 1, failures = 0; !enough(); attempt++) {
     const capacity = Math.min(options.capacity ?? Infinity, target(lowerBoundBytes, plan.bytes, fractions[failures % fractions.length]!, columns.unit));
     const search = searchWithin(columns, capacity, drawRule(chance));

@@ -7,7 +7,8 @@
  */
 import { leastBytes } from './bound.ts';
 import type { Buffer, Deadline, Plan } from './problem.ts';
-import { topOf } from './problem.ts';
+import { pieces, roundUp, topOf } from './problem.ts';
+import type { Shelf, Wanted } from './shelf.ts';
 import { emptyShelf, lay, lowestFit, snuggestFit } from './shelf.ts';
 
 export type Fit = 'lowest' | 'snuggest';
@@ -58,30 +59,48 @@ export function quickPlan(buffers: readonly Buffer[], options: { readonly deadli
 
 /** Places the buffers one by one; those with a fixed offset lie there before the first. */
 export function placeInOrder(buffers: readonly Buffer[], order: readonly number[], fit: Fit): Plan {
-  const shelf = emptyShelf(buffers.length);
+  const shelf = emptyShelf(buffers.reduce((room, { gaps }) => room + 1 + 2 * (gaps?.length ?? 0), 0));
   const offsets = new Array<number>(buffers.length).fill(0);
-  buffers.forEach((buffer, i) => {
-    if (buffer.fixed === undefined) return;
-    offsets[i] = buffer.fixed;
-    if (takesRoom(buffer)) lay(shelf, wanted(buffer), buffer.fixed);
+  const settle = (i: number, offset: number): void => {
+    offsets[i] = offset;
+    for (const piece of parts(buffers[i]!)) lay(shelf, piece, offset + piece.from);
+  };
+  buffers.forEach(({ fixed }, i) => {
+    if (fixed !== undefined) settle(i, fixed);
   });
   const find = fit === 'lowest' ? lowestFit : snuggestFit;
   for (const i of order) {
     const buffer = buffers[i]!;
     if (buffer.fixed !== undefined || !takesRoom(buffer)) continue;
-    const want = wanted(buffer);
-    offsets[i] = find(shelf, want)!;
-    lay(shelf, want, offsets[i]!);
+    const whole = parts(buffer);
+    settle(i, buffer.gaps === undefined ? find(shelf, whole[0]!)! : lowestForAll(shelf, whole, buffer.alignment ?? 1));
   }
   return { offsets, bytes: topOf(buffers, offsets) };
 }
 
+type Part = Wanted & { readonly from: number };
+
+const parts = (buffer: Buffer): readonly Part[] =>
+  buffer.gaps === undefined
+    ? takesRoom(buffer)
+      ? [{ bytes: buffer.bytes, born: buffer.born, dies: buffer.dies, from: 0, alignment: buffer.alignment ?? 1 }]
+      : []
+    : pieces(buffer).map(({ born: start, dies, from, to }) => ({ bytes: to - from, born: start, dies, from, alignment: 1 }));
+
+/** The lowest offset at which every part is free: each part that is not moves the whole up. */
+function lowestForAll(shelf: Shelf, all: readonly Part[], alignment: number): number {
+  let offset = 0;
+  for (let moved = true; moved; ) {
+    moved = false;
+    for (const part of all) {
+      const free = lowestFit(shelf, part, offset + part.from)! - part.from;
+      if (free === offset) continue;
+      offset = roundUp(free, alignment);
+      moved = true;
+    }
+  }
+  return offset;
+}
+
 /** A buffer without bytes or without a life lies at 0 and is in nobody's way. */
 export const takesRoom = ({ bytes: size, born: from, dies: to }: Pick<Buffer, 'bytes' | 'born' | 'dies'>): boolean => size > 0 && from < to;
-
-const wanted = ({ bytes: size, born: from, dies: to, alignment }: Buffer) => ({
-  bytes: size,
-  born: from,
-  dies: to,
-  alignment: alignment ?? 1,
-});

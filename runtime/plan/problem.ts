@@ -15,6 +15,39 @@ export interface Buffer {
   readonly alignment?: number;
   /** The offset, when it is not ours to choose. */
   readonly fixed?: number;
+  /** Parts of the life, apart from each other, in which it needs fewer of its bytes, or none. */
+  readonly gaps?: readonly Gap[];
+}
+
+export interface Gap {
+  readonly from: number;
+  readonly to: number;
+  /** The bytes of the buffer that it still needs then, half-open; absent: none. */
+  readonly keeps?: { readonly from: number; readonly to: number };
+}
+
+/** A part of a buffer's life in which it needs the same of its bytes. */
+export interface Piece {
+  readonly born: number;
+  readonly dies: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a buffer takes, as rectangles of time and of its own bytes; empty ones are left out. */
+export function pieces({ bytes, born, dies, gaps = [] }: Buffer): Piece[] {
+  const found: Piece[] = [];
+  const add = (start: number, end: number, from: number, to: number): void => {
+    if (start < end && from < to) found.push({ born: start, dies: end, from, to });
+  };
+  let start = born;
+  for (const { from, to, keeps } of gaps.toSorted((a, b) => a.from - b.from)) {
+    add(start, from, 0, bytes);
+    if (keeps !== undefined) add(from, to, keeps.from, keeps.to);
+    start = to;
+  }
+  add(start, dies, 0, bytes);
+  return found;
 }
 
 export interface Plan {

@@ -32,10 +32,10 @@ export const emptyShelf = (room: number, capacity = Infinity): Shelf => ({
   dies: new Float64Array(room),
 });
 
-/** The lowest offset that is free through the whole life, if any is below the shelf's end. */
-export function lowestFit(shelf: Shelf, { bytes, born, dies, alignment }: Wanted): number | undefined {
+/** The lowest offset, not below `least`, that is free through the whole life, if any is below the shelf's end. */
+export function lowestFit(shelf: Shelf, { bytes, born, dies, alignment }: Wanted, least = 0): number | undefined {
   const { count, start, end, born: births, dies: deaths } = shelf;
-  let offset = 0;
+  let offset = least;
   for (let i = 0; i < count; i++) {
     if (births[i]! >= dies || born >= deaths[i]!) continue;
     if (offset + bytes <= start[i]!) break;
