@@ -158,7 +158,7 @@ function merged(groups: readonly GroupOf[], flat: Flat, decision: Decision, apar
       after.add(home);
       for (const earlier of result[home]!.after) after.add(earlier);
     }
-    const host = result.findLastIndex(({ group: other, reads: theirs }, at) => canHost(group, other, own, theirs) && ![...after].some((one) => one > at));
+    const host = result.findLastIndex(({ group: other, reads: theirs }, at) => canHost(group, other, own, theirs) && !other.results.some((variable) => apart.has(variable) && own.has(variable)) && ![...after].some((one) => one > at));
     if (host >= 0 && plain(group) && !apart.has(group.results[0]!)) {
       const former = result[host]!;
       result[host] = { group: { ...former.group, results: [...former.group.results, ...group.results] }, reads: new Set([...former.reads, ...own]), after: new Set([...former.after, ...[...after].filter((one) => one !== host)]) };
