@@ -167,7 +167,9 @@ function reduce(entry: Entry, prepare: (x: Value) => Value = (x) => x) {
   return callable(entry, (x: ArrayLike, axis?: Axis, options?: ReduceOptions): Value => {
     const value = prepare(lift(x));
     const axes = axesOf(entry.id, axis, value);
-    const reduced = axes.length === 0 ? value : apply(entry, [value], { axes });
+    // One element is its own sum, largest and smallest: only the axis goes.
+    const single = axes.every((k) => value.aval.shape[k] === 1);
+    const reduced = axes.length === 0 ? value : single ? value.reshape(value.shape.filter((_, k) => !axes.includes(k))) : apply(entry, [value], { axes });
     return keep(options) ? reduced.reshape(keptShape(value.shape, axes)) : reduced;
   });
 }
