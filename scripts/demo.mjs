@@ -53,7 +53,9 @@ export async function demo() {
   console.log(`saved          ${bytes(saved)}`);
   console.log(`promised       ${bytes(finding.savesBytes)}   ${saved === finding.savesBytes ? 'the same, to the byte' : 'NOT the same'}`);
   const same = before.losses.length > 0 && before.losses.join('\n') === after.losses.join('\n');
-  console.log(`losses         ${before.losses.length} printed, ${same ? 'identical in every digit' : 'DIFFERENT'}: ${before.losses.at(-1) ?? 'none'}`);
+  console.log(
+    `losses         ${before.losses.length} printed, ${same ? 'identical in every digit' : 'DIFFERENT'}: ${before.losses.at(-1) ?? 'none'}`,
+  );
   console.log(`\n${((Date.now() - started) / 1000).toFixed(0)} s in all`);
   if (saved !== finding.savesBytes) throw new Error('the measured saving differs from the promise');
   if (!same) throw new Error('the losses differ');
@@ -82,7 +84,9 @@ function tidemark(args, expected) {
     child.stderr.on('data', (text) => (stderr += text));
     child.on('error', reject);
     child.on('close', (code) =>
-      expected.includes(code) ? resolve({ stdout, stderr }) : reject(new Error(`tidemark ${args.join(' ')} ended with ${code}\n${stdout}${stderr}`)),
+      expected.includes(code)
+        ? resolve({ stdout, stderr })
+        : reject(new Error(`tidemark ${args.join(' ')} ended with ${code}\n${stdout}${stderr}`)),
     );
   });
 }

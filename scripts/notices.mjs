@@ -40,7 +40,14 @@ export async function notices() {
     '',
   ].join('\n');
   // One place of a machine must not differ from another's.
-  return head + text.replaceAll(root + path.sep, '').replaceAll('\r\n', '\n').trimEnd() + '\n';
+  return (
+    head +
+    text
+      .replaceAll(root + path.sep, '')
+      .replaceAll('\r\n', '\n')
+      .trimEnd() +
+    '\n'
+  );
 }
 
 export const noticesFile = path.join(root, 'THIRD_PARTY_NOTICES');
