@@ -44,8 +44,8 @@ export function axisSize(axisName: string): number {
 }
 
 const acrossLanes = (entry: Entry) => callable(entry, (x: ArrayLike, axisName: string): Value => {
-  axisSize(axisName);
-  return apply(entry, [lift(x)], { axisName });
+  // Over one lane there is nothing to exchange.
+  return axisSize(axisName) === 1 ? lift(x) : apply(entry, [lift(x)], { axisName });
 });
 
 export const psumEntry: Entry = collective('psum', 'Sum over the lanes of a named axis.', (x) => sum(x, 0), { saves: 'nothing', rule: ([g], _s, parameters) => [apply(psumEntry, [g!], parameters)] });
