@@ -76,6 +76,8 @@ export async function checkCommand(argv: readonly string[], io: IO, token: Cance
 async function makeChecker(cwd: string, project: string | undefined): Promise<Checker> {
   const { createWorkspace, rules } = await import('../workspace.ts');
   const workspace = createWorkspace({ cwd, ...(project === undefined ? {} : { project }) });
+  const [fault, ...others] = workspace.configFaults;
+  if (fault !== undefined) throw new UsageError([fault, ...others].join('; '), 'correct `tidemark.json`');
   return { check: (paths, checkOptions) => workspace.check(paths, checkOptions), rules };
 }
 

@@ -22,7 +22,8 @@ export function readInstance(text: string, file: string): Instance {
   const newline = text.includes('\r\n') ? '\r\n' : '\n';
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
   const columns = cells(lines[0] ?? '', `${file}:1`);
-  for (const name of required) if (!columns.includes(name)) throw at(file, 1, `the column \`${name}\` is missing`, 'begin with a line such as `id,lower,upper,size`');
+  for (const name of required)
+    if (!columns.includes(name)) throw at(file, 1, `the column \`${name}\` is missing`, 'begin with a line such as `id,lower,upper,size`');
   const twice = columns.find((name, i) => columns.indexOf(name) !== i);
   if (twice !== undefined) throw at(file, 1, `the column \`${twice}\` is there twice`, 'keep one of them');
   const rows: (readonly string[])[] = [];
@@ -35,7 +36,8 @@ export function readInstance(text: string, file: string): Instance {
       throw at(file, i + 1, `${row.length} cells under ${columns.length} columns`, 'give every row one cell for each column');
     const buffer = readBuffer(file, i + 1, (name) => row[columns.indexOf(name)] ?? '');
     const earlier = lineOf.get(buffer.name);
-    if (earlier !== undefined) throw at(file, i + 1, `the id \`${buffer.name}\` was given at line ${earlier}`, 'give each buffer an id of its own');
+    if (earlier !== undefined)
+      throw at(file, i + 1, `the id \`${buffer.name}\` was given at line ${earlier}`, 'give each buffer an id of its own');
     lineOf.set(buffer.name, i + 1);
     rows.push(row);
     buffers.push(buffer);
@@ -74,18 +76,28 @@ function readBuffer(file: string, line: number, cell: (name: Column) => string):
 
 function readGaps(file: string, line: number, text: string, { born, dies, bytes }: Buffer): Gap[] {
   let last = born;
-  return text.trim().split(/\s+/).map((word) => {
-    const match = /^(-?\d+)-(-?\d+)(?:@(\d+):(\d+))?$/.exec(word);
-    if (match === null) throw at(file, line, `the gap ${JSON.stringify(word)} cannot be read`, 'write `lower-upper`, or `lower-upper@from:to`');
-    const gap = { from: Number(match[1]), to: Number(match[2]) };
-    if (gap.from >= gap.to || gap.from < last || gap.to > dies)
-      throw at(file, line, `the gap ${JSON.stringify(word)} is not a part of the life ${born} to ${dies} after the gap before it`, 'list gaps in order, each within the life');
-    last = gap.to;
-    if (match[3] === undefined) return gap;
-    const keeps = { from: Number(match[3]), to: Number(match[4]) };
-    if (keeps.from > keeps.to || keeps.to > bytes) throw at(file, line, `the gap ${JSON.stringify(word)} keeps bytes that the buffer lacks`, `keep a part of 0:${bytes}`);
-    return { ...gap, keeps };
-  });
+  return text
+    .trim()
+    .split(/\s+/)
+    .map((word) => {
+      const match = /^(-?\d+)-(-?\d+)(?:@(\d+):(\d+))?$/.exec(word);
+      if (match === null)
+        throw at(file, line, `the gap ${JSON.stringify(word)} cannot be read`, 'write `lower-upper`, or `lower-upper@from:to`');
+      const gap = { from: Number(match[1]), to: Number(match[2]) };
+      if (gap.from >= gap.to || gap.from < last || gap.to > dies)
+        throw at(
+          file,
+          line,
+          `the gap ${JSON.stringify(word)} is not a part of the life ${born} to ${dies} after the gap before it`,
+          'list gaps in order, each within the life',
+        );
+      last = gap.to;
+      if (match[3] === undefined) return gap;
+      const keeps = { from: Number(match[3]), to: Number(match[4]) };
+      if (keeps.from > keeps.to || keeps.to > bytes)
+        throw at(file, line, `the gap ${JSON.stringify(word)} keeps bytes that the buffer lacks`, `keep a part of 0:${bytes}`);
+      return { ...gap, keeps };
+    });
 }
 
 /** The rows as they were, with the column `offset` filled in. */

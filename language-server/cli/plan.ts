@@ -30,7 +30,10 @@ const options: OptionTable = {
   help: { help: 'show this' },
 };
 
-export async function planCommand(argv: readonly string[], io: Pick<IO, 'cwd' | 'out' | 'err' | 'readFile' | 'writeFile' | 'now'>): Promise<number> {
+export async function planCommand(
+  argv: readonly string[],
+  io: Pick<IO, 'cwd' | 'out' | 'err' | 'readFile' | 'writeFile' | 'now'>,
+): Promise<number> {
   const args = readArguments('plan', options, argv);
   if (args.has('help')) {
     io.out(helpText('tidemark plan INSTANCE.csv', 'Packs buffers (id,lower,upper,size) into one arena.', options));
@@ -60,7 +63,11 @@ export async function planCommand(argv: readonly string[], io: Pick<IO, 'cwd' | 
   return fits ? exitCodes.fine : exitCodes.overBudget;
 }
 
-function pack(buffers: readonly Buffer[], capacity: number | undefined, deadline: { readonly now: () => number; readonly until: number }): Improvement {
+function pack(
+  buffers: readonly Buffer[],
+  capacity: number | undefined,
+  deadline: { readonly now: () => number; readonly until: number },
+): Improvement {
   const goal = Math.max(leastBytes(buffers), capacity ?? 0);
   return improved(buffers, quickPlan(buffers, { deadline, goal }), deadline, capacity === undefined ? {} : { capacity });
 }
@@ -72,21 +79,39 @@ function judge({ buffers }: Instance, offsets: readonly number[], file: string):
   const name = (i: number): string => `\`${buffers[i]!.name}\``;
   const given = buffers[fault.buffer]!.fixed !== undefined;
   if (fault.kind === 'overlap' && given && buffers[fault.other]!.fixed !== undefined)
-    throw new UsageError(`${file}: the offsets given for ${name(fault.buffer)} and ${name(fault.other)} overlap at ${fault.at}`, 'leave one of them empty');
+    throw new UsageError(
+      `${file}: the offsets given for ${name(fault.buffer)} and ${name(fault.other)} overlap at ${fault.at}`,
+      'leave one of them empty',
+    );
   if (fault.kind === 'misaligned' && given)
-    throw new UsageError(`${file}: the offset ${fault.offset} given for ${name(fault.buffer)} is no multiple of its alignment ${fault.alignment}`, 'leave it empty');
+    throw new UsageError(
+      `${file}: the offset ${fault.offset} given for ${name(fault.buffer)} is no multiple of its alignment ${fault.alignment}`,
+      'leave it empty',
+    );
   throw new Error(`internal: runtime/plan: ${JSON.stringify(fault)}`);
 }
 
-function planText({ buffers }: Instance, { plan, lowerBoundBytes, optimal }: Improvement, ms: number, capacity: number | undefined): string {
+function planText(
+  { buffers }: Instance,
+  { plan, lowerBoundBytes, optimal }: Improvement,
+  ms: number,
+  capacity: number | undefined,
+): string {
   const above = lowerBoundBytes === 0 ? 0 : plan.bytes / lowerBoundBytes - 1;
   const gap = optimal ? 'the least there can be' : `${(100 * above).toFixed(2)} % above the lower bound of ${lowerBoundBytes} bytes`;
-  const verdict = capacity === undefined || plan.bytes <= capacity ? [] : [
-    lowerBoundBytes > capacity
-      ? `no plan fits into ${capacity} bytes: at least ${lowerBoundBytes} are needed`
-      : `no plan within ${capacity} bytes was found in the time; there may be one`,
-  ];
-  return [`${counted(buffers.length, 'buffer')} in ${plan.bytes} bytes (${bytesText(plan.bytes)}), ${gap}, in ${ms.toFixed(0)} ms`, ...verdict, ''].join('\n');
+  const verdict =
+    capacity === undefined || plan.bytes <= capacity
+      ? []
+      : [
+          lowerBoundBytes > capacity
+            ? `no plan fits into ${capacity} bytes: at least ${lowerBoundBytes} are needed`
+            : `no plan within ${capacity} bytes was found in the time; there may be one`,
+        ];
+  return [
+    `${counted(buffers.length, 'buffer')} in ${plan.bytes} bytes (${bytesText(plan.bytes)}), ${gap}, in ${ms.toFixed(0)} ms`,
+    ...verdict,
+    '',
+  ].join('\n');
 }
 
 function read(file: string, io: Pick<IO, 'cwd' | 'readFile'>): string {
