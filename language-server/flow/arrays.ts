@@ -57,6 +57,17 @@ export interface Use {
   /** The call that uses it, for "twice in one call". */
   readonly call?: Span;
   readonly use: 'read' | 'consume' | 'donate' | 'dispose' | 'return';
+  /** What was dead before the call began: what died in it is used twice in one call. */
+  readonly before?: ReadonlySet<ObjectId>;
+}
+
+/** The dead arrays among some values. */
+export function deadAmong(state: State, values: readonly Value[]): ReadonlySet<ObjectId> {
+  const dead = new Set<ObjectId>();
+  for (const value of values) leaves(state, value, (id, _, life) => {
+    if (life.dead) dead.add(id);
+  });
+  return dead;
 }
 
 const contextOf = (state: State): string => state.frame.context;
@@ -74,9 +85,11 @@ export function read(walk: Walk, state: State, value: Value, use: Use): void {
 
 function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life, use: Use): void {
   if (life.escaped || (node.many && !state.iterating.has(id))) return walk.collector.silent('use-after: one of many arrays');
+  const byThisCall = use.call !== undefined && life.diedAt?.start === use.call.start && life.diedAt.file === use.call.file;
+  const sameCall = byThisCall && use.before !== undefined && !use.before.has(id);
   walk.collector.see({
     kind: 'deadUse', span: use.span, function: state.frame.fn.id, array: named(life), death: life.death ?? 'disposed', diedAt: life.diedAt ?? use.span, use: use.use,
-    sameCall: use.call !== undefined && life.diedAt?.start === use.call.start && life.diedAt.file === use.call.file, inLoop: life.diedAt?.start === use.span.start,
+    sameCall, inLoop: !sameCall && (byThisCall || (life.diedAt?.start === use.span.start && life.diedAt.file === use.span.file)),
   }, contextOf(state));
 }
 
@@ -92,10 +105,10 @@ export function kill(walk: Walk, state: State, value: Value, death: Death, use: 
     walk.collector.pass(use.span, contextOf(state));
     if (death === 'disposed' || death === 'using') walk.collector.freedAfter(life.watches, use.span);
     else walk.collector.readAfter(life.watches, use.span);
+    if (model.convention === 'consumes' && life.refs > 1 && (death === 'consumed' || death === 'disposed')) return setLife(state, id, { refs: life.refs - 1 });
     if (life.passed !== undefined && death !== 'scope') walk.collector.consumed.add(`${life.passed.function}:${life.passed.position}`);
     freedOf(walk, state, id);
     if (node.many && !state.iterating.has(id)) return setLife(state, id, { escaped: true });
-    if (model.convention === 'consumes' && life.refs > 1 && (death === 'consumed' || death === 'disposed')) return setLife(state, id, { refs: life.refs - 1 });
     setLife(state, id, { dead: true, death, diedAt: use.call ?? use.span, refs: 0 });
     if (life.part !== undefined) setLife(state, life.part, { opened: true });
   });
@@ -214,6 +227,8 @@ export function libraryOf(type: TypeFact | undefined, depth = 4): string | undef
 
 /** A member of an open object that nobody asked for before: it lives and dies with its tree. */
 export function openMember(walk: Walk, state: State, id: ObjectId, node: Node, name: string, type: TypeFact | undefined, dropped: (id: ObjectId, node: Node) => void): Value {
+  const before = state.get(id)?.fields.get(name);
+  if (before !== undefined) return before;
   const memberType = (type !== undefined && type.holds !== 'unknown' ? type : undefined) ?? node.type.fields?.[name] ?? node.type.element ?? type ?? { holds: 'unknown' as const };
   if (memberType.holds === 'nothing' && memberType.class === undefined) return hostValue(`${id}.${name};`, memberType);
   const life = node.life;

@@ -166,8 +166,16 @@ export class Collector {
 
   facts(): Facts {
     const observations: Observation[] = [];
+    // What is used after its death is one mistake: that it also isn't freed on some path is no second one.
+    const misused = new Set<string>();
+    for (const { observation } of this.entries.values()) {
+      if (observation.kind !== 'deadUse') continue;
+      if (observation.array.made !== undefined) misused.add(at(observation.array.made));
+      if (observation.array.name !== undefined) misused.add(`${observation.function} ${observation.array.name}`);
+    }
     for (const { observation, roots, contexts } of this.entries.values()) {
       if (observation.kind === 'lost') {
+        if ((observation.array.made !== undefined && misused.has(at(observation.array.made))) || (observation.how === 'argument' && misused.has(`${observation.function} ${observation.array.name ?? ''}`))) continue;
         // A helper that is only ever called inside scopes leaves its intermediates to them.
         if ([...roots].every((root) => this.onlyInScopes(root))) {
           this.silences.set('leak: every known call is inside a scope', (this.silences.get('leak: every known call is inside a scope') ?? 0) + 1);

@@ -5,7 +5,7 @@
  * makes never leaks. The result is new and the caller's. Depends on: engine, arrays, state, values.
  */
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { consumes, kill, leaves, libraryOf, make, modelOf, named, read } from './arrays.ts';
+import { consumes, deadAmong, kill, leaves, libraryOf, make, modelOf, named, read } from './arrays.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import type { Place } from './events.ts';
 import { compiledKey, State } from './state.ts';
@@ -65,16 +65,15 @@ export function compiledCall(engine: Engine, state: State, callee: Compiled, arg
   if (!inTrace) checkTwice(engine, state, args, (i) => donates.has(i) || marked[i] === true, (i) => nameOfArgument(engine, state, args[i]!, i), site, spanOf);
   trace(engine, state, callee, args, site);
   const watch = inTrace || engine.collector.muted > 0 ? undefined : register(engine, state, callee, args, donates, marked, site, spanOf, place);
-  const alreadyDead = new Set<ObjectId>();
-  args.forEach((value) => leaves(state, value, (id, _, life) => { if (life.dead) alreadyDead.add(id); }));
+  const before = deadAmong(state, args);
   args.forEach((value, i) => {
     if (donates.has(i) || marked[i] || (consuming && !callee.statics.includes(i))) return;
-    read(engine, state, value, { span: spanOf(i), call: site.span, use: 'read' });
+    read(engine, state, value, { span: spanOf(i), call: site.span, before, use: 'read' });
   });
   args.forEach((value, i) => {
     const gives = donates.has(i) || marked[i] === true;
-    if (gives) kill(engine, state, value, 'donated', { span: spanOf(i), call: site.span, use: 'donate' });
-    else if (consuming && !callee.statics.includes(i)) kill(engine, state, value, 'consumed', { span: spanOf(i), call: site.span, use: 'consume' });
+    if (gives) kill(engine, state, value, 'donated', { span: spanOf(i), call: site.span, before, use: 'donate' });
+    else if (consuming && !callee.statics.includes(i)) kill(engine, state, value, 'consumed', { span: spanOf(i), call: site.span, before, use: 'consume' });
     else if (watch !== undefined) leaves(state, value, (id, node, life) => {
       if (!life.dead && !life.traced) state.put(id, { ...node, life: { ...life, watches: [...new Set([...life.watches, `${watch}#${i}`])] } });
     });

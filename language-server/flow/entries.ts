@@ -16,7 +16,7 @@ import { emptyFields, objectValue, undefinedValue, type Node, type Value } from 
 import { Walker, defaultLimits, type Limits } from './walk.ts';
 
 const rounds = 3;
-const statesPerRound = 10;
+const statesPerRound = 4;
 
 export interface Running {
   readonly models?: readonly LibraryModel[];
@@ -138,10 +138,19 @@ function finish(walker: Walker, fn: LoweredFunction, exit: Exit, self: Value | u
     next.frame.locals.delete(-8);
     if (self === undefined) next.frame.locals.delete(-7);
     walker.settle(next, value);
-    // What is returned belongs to the unknown caller now.
-    leaves(next, value, (id, node, life) => next.put(id, { ...node, life: { ...life, escaped: true } }));
+    givenAway(next, value);
     return next;
   });
+}
+
+/** What is returned, also through closures, belongs to the unknown caller now. */
+function givenAway(state: State, value: Value): void {
+  const without = state.reachable();
+  for (const id of state.reachable([value])) {
+    const node = state.heap.get(id);
+    if (node?.life !== undefined && !without.has(id)) state.put(id, { ...node, life: { ...node.life, escaped: true } });
+  }
+  leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, escaped: true } }));
 }
 
 /** Where operations consume, a parameter that some paths consume is owed on all. */
@@ -179,6 +188,7 @@ function handedOut(walker: Walker, state: State, value: Value): void {
         for (const exit of walker.callFunction(at, fn, closure.environment, closure.self, args, { span: fn.span, nameSpan: fn.span, repeated: true, type: { holds: 'unknown' }, tag: ' handed' })) {
           if (exit.kind === 'throw') continue;
           if (round === 0 && givenUp(exit.state)) continue;
+          givenAway(exit.state, exit.value);
           next.push(exit.state);
         }
       }
@@ -233,6 +243,7 @@ function globals(walker: Walker, state: State): State {
   state.later.length = 0;
   for (const id of [...state.heap.keys()]) if (id.startsWith('env@root')) state.heap.delete(id);
   state.collect(() => undefined);
+  state.forgetSymbols();
   for (const [id, node] of state.heap) if (node.life !== undefined && node.life.watches.length > 0) state.put(id, { ...node, life: { ...node.life, watches: [] } });
   void walker;
   return state;
@@ -283,9 +294,9 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
         for (const after of runAlone(walker, collector, fn, state, self)) {
           noteOwner(walker, collector, cls, [after]);
           if (givenUp(after)) continue;
-          after.facts.clear();
+          after.forgetSymbols();
           const key = after.key(undefined, false);
-          if (seen.has(key)) continue;
+          if (seen.has(key) || next.length >= 2 * statesPerRound) continue;
           seen.add(key);
           next.push(after);
         }

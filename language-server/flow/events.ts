@@ -7,7 +7,7 @@
 import type { Event, Key, LoweredFunction, Span, TypeFact } from '../lower/ir.ts';
 import { kill, leaves, name, named, openMember, read, modelOf, consumes, escape } from './arrays.ts';
 import { callEvent } from './calls.ts';
-import { exact, iterated, members, noteStored, oneOf, unique } from './collections.ts';
+import { blur, exact, iterated, members, noteStored, oneOf, unique } from './collections.ts';
 import { returned, then, type Engine, type Exit } from './engine.ts';
 import type { State } from './state.ts';
 import { anonymous, closureValue, emptyFields, externalValue, hostValue, literalValue, undefinedValue, type Node, type Value } from './values.ts';
@@ -35,6 +35,7 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
       const fact = place.fn.locals[event.to]!;
       refine(state, value, fact.type);
       if (value.kind === 'marked' ? false : fact.name !== undefined) name(state, value, fact);
+      if (place.fn.kind === 'module' && fact.name !== undefined) homed(state, value, `${place.fn.id}:${fact.name}`);
       return done(value);
     }
     case 'outer': return outer(engine, state, event, type, done);
@@ -279,7 +280,13 @@ export function property(engine: Engine, state: State, event: Extract<Event, { k
   if (isUnknownKey || (/^\d+$/.test(key) && node.pool.length > 0)) {
     if (all.length === 0) return returned(state, undefinedValue);
     const absent = numeric && exact(node) ? undefined : state.fork();
-    const value = oneOf(engine, state, unique(isUnknownKey ? all : node.pool), event.span);
+    const candidates = unique(isUnknownKey ? all : node.pool);
+    const value = oneOf(engine, state, candidates, event.span);
+    if (isUnknownKey && node.shape !== 'list') {
+      // On this path the key is that of the member: it stands under the key from here on. On the other there is none.
+      if (candidates.length === 1 && node.pool.length === 1 && node.fields.size === 0) state.change(object.id, { pool: [], fields: new Map([[key, value]]) });
+      absent?.setField(object.id, key, undefinedValue);
+    }
     return absent === undefined || node.shape === 'list' ? returned(state, value) : [{ state, kind: 'return', value }, { state: absent, kind: 'return', value: undefinedValue }];
   }
   if (node.shape === 'generator' || node.shape === 'promise' || node.shape === 'recorder') return returned(state, hostValue(`${site};`, type));
@@ -349,7 +356,7 @@ function setProperty(engine: Engine, state: State, event: Extract<Event, { kind:
     lostBy(engine, state, all, event.span, 'overwritten');
     return returned(state, value);
   }
-  if (node.escaped && object.kind === 'object' && node.class === undefined) escape(engine, state, value, event.span);
+  if (node.escaped || node.life?.origin === 'caller') blur(state, value);
   if (node.class !== undefined) {
     const home = `${node.class}.fields.${key}`;
     homed(state, value, home);

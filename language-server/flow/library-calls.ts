@@ -5,7 +5,7 @@
  */
 import { callOf, type ArgumentVerb, type Call } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { escape, kill, leaves, libraryOf, make, modelOf, read } from './arrays.ts';
+import { deadAmong, escape, kill, leaves, libraryOf, make, modelOf, read } from './arrays.ts';
 import { callback } from './callbacks.ts';
 import { collectionCall } from './collection-calls.ts';
 import { compiledValue, optionsOf, bottom } from './compiled-calls.ts';
@@ -41,8 +41,10 @@ export function libraryCall(engine: Engine, state: State, library: string, name:
     }
   }
   if (call === undefined && library === 'standard') return standardCall(engine, state, name, receiver, args, site);
-  effects(engine, state, library, name, call, receiver, args, spans, site);
-  return returned(state, result(engine, state, library, name, call, receiver, args, site));
+  const verb = name.slice(name.lastIndexOf('.') + 1);
+  const known: Call | undefined = call ?? (receiver !== undefined && model.free.includes(verb) ? { arguments: { receiver: 'disposes' }, result: 'host' } : undefined);
+  effects(engine, state, library, name, known, receiver, args, spans, site);
+  return returned(state, result(engine, state, library, name, known, receiver, args, site));
 }
 
 /** Functions of the language that no line describes: those on plain data look; the others are unknown code. */
@@ -73,8 +75,9 @@ function standardCall(engine: Engine, state: State, name: string, receiver: Valu
 export function effects(engine: Engine, state: State, library: string, name: string, call: Call | undefined, receiver: Value | undefined, args: readonly Value[], spans: readonly Span[], site: CallSite): void {
   const model = modelOf(engine, library);
   const fallback: ArgumentVerb = library === 'standard' ? 'inspects' : model.convention === 'consumes' ? 'consumes' : 'reads';
+  const before = deadAmong(state, receiver === undefined ? args : [receiver, ...args]);
   const one = (value: Value, verb: ArgumentVerb | 'records', span: Span): void => {
-    const use = { span, call: site.span };
+    const use = { span, call: site.span, before };
     switch (verb) {
       case 'inspects': return;
       case 'reads': return reads(engine, state, value, span, site.span);

@@ -174,7 +174,7 @@ export class State {
         if (next !== value) changed = true;
         return next;
       });
-      if (changed) this.heap.set(id, { ...node, fields, pool });
+      if (changed) this.heap.set(id, { ...node, fields, pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i) });
     }
     for (const [i, later] of this.later.entries()) this.later[i] = { value: map(later.value), key: later.key };
   }
@@ -199,6 +199,19 @@ export class State {
       }
       this.heap.set(id, { ...node, fields, pool });
     }
+  }
+
+  /** Host data keeps no name from one run to the next: symbols begin anew. */
+  forgetSymbols(): void {
+    this.mapAll((value) => (value.kind === 'host' && value.symbol !== '' ? (value.type === undefined ? anonymous : { ...hostValue('', value.type), key: '?' }) : value));
+    for (const [id, node] of this.heap) {
+      if (![...node.fields.keys()].some((name) => name.startsWith('['))) continue;
+      const fields = new Map([...node.fields].filter(([name]) => !name.startsWith('[')));
+      const moved = [...node.fields].filter(([name, value]) => name.startsWith('[') && value.kind !== 'literal').map(([, value]) => value);
+      this.heap.set(id, { ...node, fields, pool: [...node.pool, ...moved.filter((value) => !node.pool.some((other) => other.key === value.key))] });
+    }
+    this.facts.clear();
+    this.seen.clear();
   }
 
   /** Ids of the heap that somebody holds: frames, environments, objects from before the walk, callbacks to come. */

@@ -97,6 +97,7 @@ export interface Node {
 }
 
 const keys = new WeakMap<Node, string>();
+const shortKeys = new Map<string, string>();
 
 /** Equal keys, equal nodes. */
 export function nodeKey(node: Node): string {
@@ -106,8 +107,12 @@ export function nodeKey(node: Node): string {
   const text = `${node.shape}${node.many ? '*' : ''}${node.open ? '…' : ''}{${[...node.fields].map(([k, v]) => `${k}:${v.key}`).join(',')}|${node.pool.map((v) => v.key).join(',')}}${
     life === undefined ? '' : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
   }${(node.pending ?? []).map((p) => p.id).join()}`;
-  keys.set(node, text);
-  return text;
+  // Texts are long and compared often: equal texts share a short name.
+  const short = shortKeys.get(text) ?? `#${shortKeys.size}`;
+  if (shortKeys.size > 200_000) shortKeys.clear();
+  shortKeys.set(text, short);
+  keys.set(node, short);
+  return short;
 }
 
 export const emptyFields: ReadonlyMap<string, Value> = new Map();

@@ -339,6 +339,13 @@ export class Walker implements Engine {
     const visited = new Map<BlockId, Set<string>>();
     const work: { readonly state: State; readonly block: BlockId; readonly index: number; readonly back: boolean }[] = [{ state: start, block: 0, index: 0, back: false }];
     const leave = (exit: Exit): void => {
+      if (exit.kind === 'return' && start.frame.fn === fn && fn.kind !== 'module') {
+        exit.state.frame.locals.clear();
+        exit.state.facts.forEach((_, fact) => {
+          if (fact.includes(`${exit.state.frame.context}:`)) exit.state.facts.delete(fact);
+        });
+        exit.state.collect(this.dropped(exit.state), [exit.value]);
+      }
       const key = `${exit.kind}${exit.value.key} ${exit.state.key(new Set(), false)}`;
       if (exitKeys.has(key)) return;
       if (exits.length >= this.limits.exitsPerCall) return this.collector.silent('too many ways out');
