@@ -31,18 +31,18 @@ const byPackage = fetchAll().map(({ name, folder, files }) => ({
 }));
 
 const chosen = draw(byPackage.map(({ places }) => places));
-const groups = Map.groupBy(chosen, (place) => place.folder);
 const counts = new Map<string, [number, number]>();
 const silences = new Map<string, number>();
 let reported = 0;
-for (const [folder, places] of groups) {
+for (const folder of new Set(chosen.map((place) => place.folder))) {
+  const places = chosen.filter((place) => place.folder === folder);
   const workspace = createWorkspace({ cwd: folder });
   const before = await workspace.check([folder], { explainSilence: true });
   for (const place of places) {
     const path = join(folder, place.file);
-    workspace.open(path, place.text);
+    workspace.setText(path, place.text);
     const after = await workspace.check([folder], { explainSilence: true });
-    workspace.close(path);
+    workspace.setText(path, undefined);
     const seen = fresh(before, after);
     const count = counts.get(place.what) ?? [0, 0];
     counts.set(place.what, [count[0] + 1, count[1] + (seen.length > 0 ? 1 : 0)]);

@@ -3,10 +3,14 @@
  *
  * Packages ship their code several times: original TypeScript, original text inside source maps, modern and old
  * JavaScript, bundles. The version with the most lines that touch our libraries wins, TypeScript before JavaScript; a
- * text that only source maps carry is written to `sources/`. Depends on: node only.
+ * text that only source maps carry is written to `sources/`. Depends on: cache.mjs.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, posix, relative } from 'node:path';
+import { cache, folderOf } from './cache.mjs';
+
+/** What other builds of the library, and a bundle of it, are typed as. */
+const tfjs = join(cache, 'node_modules/@tensorflow/tfjs');
 
 const code = /\.(ts|tsx|mts|js|jsx|mjs)$/;
 const declaration = /\.d\.m?ts$/;
@@ -135,6 +139,10 @@ const tsconfig = (files) => ({
     resolveJsonModule: true,
     jsx: 'preserve',
     experimentalDecorators: true,
+    paths: {
+      ...Object.fromEntries(['dist/tfjs.esm.js', '@tensorflow/tfjs-node', '@tensorflow/tfjs-node-gpu'].map((name) => [name, [tfjs]])),
+      '@tensorflow-models/*': [folderOf('@tensorflow-models/*')],
+    },
   },
   files,
 });

@@ -40,8 +40,7 @@ export async function checkTexts(texts: readonly string[]): Promise<readonly (re
     });
     const workspace = createWorkspace({ cwd: folder });
     const { diagnostics } = await workspace.check([folder]);
-    const byFile = Map.groupBy(diagnostics, ({ file }) => file);
-    return files.map((file) => byFile.get(file) ?? []);
+    return files.map((name) => diagnostics.filter(({ file }) => file === name));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -54,6 +54,7 @@ export async function judge(dialect: Dialect, seeds: readonly number[], mutantsE
     ];
   });
   const said = await checkTexts(subjects.map(({ text }) => text));
+  const outcomes = new Map<Program, readonly string[]>();
   const byGuard = new Map<string, [number, number]>();
   const alarms: Case[] = [];
   const missed: Case[] = [];
@@ -62,7 +63,10 @@ export async function judge(dialect: Dialect, seeds: readonly number[], mutantsE
   for (const [index, subject] of subjects.entries()) {
     const reports = faults(said[index]!);
     const done = await runs(subject.program, { without: new Set(subject.guard === undefined ? [] : [subject.guard.id]) });
-    const wrong = done.find((run) => run.error !== undefined || run.leaked > 0);
+    const right = outcomes.get(subject.program) ?? done.map(({ out }) => String(out));
+    outcomes.set(subject.program, right);
+    // An error that the program itself catches shows in its numbers.
+    const wrong = done.find((run, at) => run.error !== undefined || run.leaked > 0 || String(run.out) !== right[at]);
     const note = (what: string): Case => ({
       dialect,
       seed: subject.program.seed,
@@ -78,7 +82,7 @@ export async function judge(dialect: Dialect, seeds: readonly number[], mutantsE
     if (subject.guard === undefined)
       throw new Error(`the generator's program ${dialect} ${subject.program.seed} goes wrong by itself:\n${subject.text}`);
     faulty++;
-    const kind = `${subject.guard.kind} (${wrong.error === undefined ? 'leaks' : 'fails'})`;
+    const kind = `${subject.guard.kind} (${wrong.leaked > 0 && wrong.error === undefined ? 'leaks' : 'fails'})`;
     const counts = byGuard.get(kind) ?? [0, 0];
     byGuard.set(kind, counts);
     counts[0]++;
@@ -98,7 +102,7 @@ export async function judge(dialect: Dialect, seeds: readonly number[], mutantsE
   return { programs: seeds.length, mutants, faulty, reported, alarms, missed, unsound, byGuard };
 }
 
-const passes = (run: Run, report: Diagnostic): boolean => run.reached.has(report.line) && run.error === undefined;
+const passes = (run: Run, report: Diagnostic): boolean => run.reached.has(report.line) && run.error === undefined && !run.out.includes(-1);
 
 const words = (reports: readonly Diagnostic[]): string =>
   reports.map(({ rule, line, message }) => `${rule} in line ${line}: ${message}`).join('; ');
