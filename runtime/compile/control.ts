@@ -19,6 +19,7 @@ import { fuse, type Fused, type Node } from './fuse.ts';
 import { layout as layOut, type Layout } from './layout.ts';
 import { materialised } from './materialise.ts';
 import { bodyOf, flatten, formOf, simplify } from './simplify.ts';
+import { split } from './split.ts';
 import { roundedBytes } from './storage.ts';
 
 type ControlNode = Extract<Node, { kind: 'control' }>;
@@ -73,7 +74,7 @@ function specsOf(form: ControlForm): readonly BodySpec[] {
 }
 
 function planBody({ program, carries, results }: BodySpec, { now }: { readonly now: () => number }): BodyPlan {
-  const flat = materialised(simplify(flatten(program)));
+  const flat = materialised(split(simplify(flatten(program))));
   if (program.captures.length > 0) throw new Error('internal: runtime/compile: a body of control flow is not closed');
   const { inputs } = flat;
   const outputs = flat.outputs.map((atom) => {

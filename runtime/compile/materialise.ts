@@ -14,21 +14,28 @@ const onlyHere = (): never => {
   throw new Error('internal: runtime/compile: ops of the compiler are not differentiated or batched');
 };
 
-const shared = { effects: unknownEffects, infer: onlyHere, batch: onlyHere, flops: () => 0, overwrites: [], pure: false };
+/** An op of the compiler's own: it is never traced, differentiated or batched. */
+export const internalOp = (entry: Pick<Op, 'id' | 'summary' | 'body'> & Partial<Pick<Op, 'pure' | 'flops'>>): Op => ({
+  effects: unknownEffects,
+  infer: onlyHere,
+  batch: onlyHere,
+  flops: () => 0,
+  overwrites: [],
+  pure: false,
+  ...entry,
+});
 
-export const fill: Op = {
-  ...shared,
+export const fill: Op = internalOp({
   id: 'fill',
   summary: 'One value everywhere.',
   body: { kind: 'element', scalar: ({ parameters, output }) => constant(Number(parameters['value']), output.dtype) },
-};
+});
 
-export const copy: Op = {
-  ...shared,
+export const copy: Op = internalOp({
   id: 'copy',
   summary: 'The same elements in a buffer of their own.',
   body: { kind: 'view', index: ({ at }) => at },
-};
+});
 
 export function materialised(flat: Flat): Flat {
   const equations: Equation<Op>[] = [];

@@ -19,6 +19,7 @@ import { layout, type Layout } from './layout.ts';
 import { materialised } from './materialise.ts';
 import { printSteps } from './print.ts';
 import { flatten, simplify, type Flat } from './simplify.ts';
+import { split } from './split.ts';
 import { roundedBytes } from './storage.ts';
 
 const searchMs = 2000;
@@ -40,7 +41,7 @@ export interface FusedProgram {
 }
 
 export function fuseOnce(program: Program<Op>, now: () => number): FusedProgram {
-  const flat = materialised(simplify(flatten(program)));
+  const flat = materialised(split(simplify(flatten(program))));
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
     return atom;
