@@ -20,11 +20,17 @@ export type Pause = () => Promise<void>;
 
 const sliceMs = 8;
 
+/** Files connected by imports: nothing outside can see into them. */
+export interface Part {
+  readonly project: Project;
+  shared<T>(key: symbol, make: () => T): T;
+}
+
 export interface Snapshot {
   readonly project: Project;
   readonly facts: Facts;
-  /** Work shared by all rules on this snapshot. */
-  shared<T>(key: symbol, make: () => T): T;
+  /** The files that a file is connected with by imports, either way, with the work that rules share on them. */
+  part(file: string): Part;
   /** An internal fault: counted, never shown as a finding. */
   fault(where: string, error: unknown): void;
   readonly faults: readonly { readonly where: string; readonly error: unknown }[];
@@ -42,6 +48,7 @@ export class Store {
   private readonly units = new Map<string, { readonly key: string; readonly unit: Unit }>();
   private readonly walks = new Map<string, KeptWalk & { readonly files: readonly string[] }>();
   private readonly leftovers = new Map<string, KeptWalk>();
+  private parts: ReadonlyMap<string, Part> = new Map();
   private last: { readonly revision: string; readonly snapshot: Snapshot } | undefined;
   private generation = 0;
 
@@ -69,17 +76,14 @@ export class Store {
     const faults: { where: string; error: unknown }[] = [];
     const facts = this.program.facts();
     await pause();
-    const units = await this.lowerAll(facts, pause, faults);
+    const { units, imports } = await this.lowerAll(facts, pause, faults);
     const project = projectOf(units);
     const collectors = await this.walkAll(project, pause, faults);
-    const kept = new Map<symbol, unknown>();
+    const parts = this.partsOf(units, imports);
     const snapshot: Snapshot = {
       project,
       facts: factsOf(collectors),
-      shared: <T>(key: symbol, make: () => T): T => {
-        if (!kept.has(key)) kept.set(key, make());
-        return kept.get(key) as T;
-      },
+      part: (file) => parts.get(file) ?? newPart(project),
       fault: (where, error) => void faults.push({ where, error }),
       faults,
     };
@@ -87,7 +91,7 @@ export class Store {
     return snapshot;
   }
 
-  private async lowerAll(facts: TypeFacts, pause: Pause, faults: { where: string; error: unknown }[]): Promise<ReadonlyMap<string, Unit>> {
+  private async lowerAll(facts: TypeFacts, pause: Pause, faults: { where: string; error: unknown }[]): Promise<{ readonly units: ReadonlyMap<string, Unit>; readonly imports: ReadonlyMap<string, readonly string[]> }> {
     const naming = createNaming(facts);
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
     const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
@@ -113,7 +117,21 @@ export class Store {
       }
     }
     for (const file of [...this.units.keys()]) if (!units.has(file)) this.units.delete(file);
-    return units;
+    return { units, imports };
+  }
+
+  /** A part is kept while none of its files changed, with what was worked out on it. */
+  private partsOf(units: ReadonlyMap<string, Unit>, imports: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, Part> {
+    const parts = new Map<string, Part>();
+    const kept = new Map<string, Part>();
+    for (const files of connected([...units.keys()], imports)) {
+      const key = files.map((file) => `${file}@${this.units.get(file)?.key ?? ''}`).join(' ');
+      const part = this.parts.get(key) ?? newPart(projectOf(new Map(files.map((file) => [file, units.get(file)!] as const))));
+      kept.set(key, part);
+      for (const file of files) parts.set(file, part);
+    }
+    this.parts = kept;
+    return parts;
   }
 
   private async walkAll(project: Project, pause: Pause, faults: { where: string; error: unknown }[]): Promise<readonly Collector[]> {
@@ -147,6 +165,7 @@ export class Store {
       collectors.push(collector);
     }
     const visited = new Set(collectors.flatMap((collector) => [...collector.visited]));
+    const created = new Set(collectors.flatMap((collector) => [...collector.created]));
     for (const unit of project.units.values()) {
       const key = `${versionOf(unit.file)} ${[...unit.functions.keys()].filter((id) => visited.has(id)).length} ${[...visited].length}`;
       const known = this.leftovers.get(unit.file);
@@ -154,7 +173,7 @@ export class Store {
         collectors.push(known.collector);
         continue;
       }
-      const { collector, entries } = walkLeftovers(project, unit, visited, running);
+      const { collector, entries } = walkLeftovers(project, unit, visited, created, running);
       await drive(entries, `walk the rest of ${unit.file}`);
       this.leftovers.set(unit.file, { collector, key });
       collectors.push(collector);
@@ -163,6 +182,32 @@ export class Store {
     for (const file of [...this.leftovers.keys()]) if (!project.units.has(file)) this.leftovers.delete(file);
     return collectors;
   }
+}
+
+function newPart(project: Project): Part {
+  const kept = new Map<symbol, unknown>();
+  return {
+    project,
+    shared: <T>(key: symbol, make: () => T): T => {
+      if (!kept.has(key)) kept.set(key, make());
+      return kept.get(key) as T;
+    },
+  };
+}
+
+/** Groups of files that imports connect. */
+function connected(files: readonly string[], imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const leader = new Map(files.map((file) => [file, file] as const));
+  const find = (file: string): string => {
+    let at = file;
+    while (leader.get(at) !== at) at = leader.get(at)!;
+    leader.set(file, at);
+    return at;
+  };
+  for (const [file, targets] of imports) for (const target of targets) if (leader.has(file) && leader.has(target)) leader.set(find(file), find(target));
+  const groups = new Map<string, string[]>();
+  for (const file of files) groups.set(find(file), [...(groups.get(find(file)) ?? []), file]);
+  return [...groups.values()];
 }
 
 function projectOf(units: ReadonlyMap<string, Unit>): Project {

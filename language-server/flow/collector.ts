@@ -43,6 +43,8 @@ export class Collector {
   private readonly silences = new Map<string, number>();
   /** Functions walked, and how often they were called inside and outside a scope. */
   readonly visited = new Set<FunctionId>();
+  /** Functions whose declaration a walk came by. */
+  readonly created = new Set<FunctionId>();
   readonly called = new Map<FunctionId, { inScope: number; outside: number }>();
   /** `function:position` of parameters that some path consumes. */
   readonly consumed = new Set<string>();
@@ -148,6 +150,7 @@ export class Collector {
     for (const [key, capture] of other.captures) this.captures.set(key, capture);
     for (const [key, count] of other.silences) this.silences.set(key, (this.silences.get(key) ?? 0) + count);
     for (const id of other.visited) this.visited.add(id);
+    for (const id of other.created) this.created.add(id);
     for (const [id, { inScope, outside }] of other.called) {
       const own = this.called.get(id) ?? { inScope: 0, outside: 0 };
       this.called.set(id, { inScope: own.inScope + inScope, outside: own.outside + outside });

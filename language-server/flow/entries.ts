@@ -34,8 +34,9 @@ export function walkProject(project: Project, running: Running = {}): Facts {
     for (const _ of walked.entries) if (running.cancelled?.()) break;
   }
   const visited = new Set(collectors.flatMap((collector) => [...collector.visited]));
+  const created = new Set(collectors.flatMap((collector) => [...collector.created]));
   for (const unit of project.units.values()) {
-    const walked = walkLeftovers(project, unit, visited, running);
+    const walked = walkLeftovers(project, unit, visited, created, running);
     collectors.push(walked.collector);
     for (const _ of walked.entries) if (running.cancelled?.()) break;
   }
@@ -64,18 +65,19 @@ function* entriesOf(walker: Walker, collector: Collector, unit: Unit): Generator
   yield unit.module;
 }
 
-/** Functions of a file that no entry of the project reached. */
-export function walkLeftovers(project: Project, unit: Unit, visited: ReadonlySet<FunctionId>, running: Running = {}): Walked {
+/** Functions of a file that no entry of the project reached; not those in code that cannot run (walked around them, never came by). */
+export function walkLeftovers(project: Project, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>, running: Running = {}): Walked {
   const collector = new Collector(`${unit.file} rest`);
   const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
-  return { collector, entries: leftoversOf(walker, collector, unit, visited) };
+  return { collector, entries: leftoversOf(walker, collector, unit, visited, created) };
 }
 
-function* leftoversOf(walker: Walker, collector: Collector, unit: Unit, visited: ReadonlySet<FunctionId>): Generator<FunctionId> {
+function* leftoversOf(walker: Walker, collector: Collector, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>): Generator<FunctionId> {
   const reachedHere = (id: FunctionId | undefined): boolean => id !== undefined && (visited.has(id) || collector.visited.has(id));
   for (const cls of unit.classes.values()) if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere)) yield* classEntries(walker, collector, cls);
   for (const fn of unit.functions.values()) {
     if (reachedHere(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor' || fn.kind === 'module') continue;
+    if (fn.class === undefined && fn.parent !== undefined && reachedHere(fn.parent) && !created.has(fn.id) && !collector.created.has(fn.id)) continue;
     runAlone(walker, collector, fn, freshState(walker, fn));
     yield fn.id;
   }

@@ -71,7 +71,9 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
     }
     case 'rest': return done(rest(engine, state, event, type));
     case 'call': return callEvent(engine, state, event, type, place);
-    case 'closure': return done(closureValue(event.function, state.frame.environment));
+    case 'closure':
+      engine.collector.created.add(event.function);
+      return done(closureValue(event.function, state.frame.environment));
     case 'class': return done({ kind: 'class', class: event.class, environment: state.frame.environment, key: `class ${event.class} ${state.frame.environment}` });
     case 'object': return done(object(engine, state, event, type));
     case 'array': return done(array(engine, state, event, type));
