@@ -68,10 +68,10 @@ export class Client implements vscode.Disposable {
     const module = this.#context.asAbsolutePath('dist/server.js');
     const run = { module, transport: TransportKind.ipc, options: { execArgv: [] } };
     const server: ServerOptions = { run, debug: { ...run, options: { execArgv: ['--nolazy', '--inspect=6011'] } } };
-    const storage = this.#context.storageUri?.fsPath;
+    const storage = (this.#context.storageUri ?? this.#context.globalStorageUri).fsPath;
     const initializationOptions: InitializationOptions = {
       trusted: vscode.workspace.isTrusted,
-      ...(storage === undefined ? {} : { storage }),
+      storage,
     };
     const options: LanguageClientOptions = {
       documentSelector: selector,

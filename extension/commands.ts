@@ -9,18 +9,20 @@ import * as vscode from 'vscode';
 import { methods, type SupportFacts } from '../language-server/protocol.ts';
 import type { Client } from './client.ts';
 import type { Profiler } from './profile.ts';
+import type { Results } from './results.ts';
 
 export interface Parts {
   readonly context: vscode.ExtensionContext;
   readonly client: Client;
   readonly profiler: Profiler;
+  readonly results: Results;
   readonly log: vscode.LogOutputChannel;
 }
 
 type Command = (...args: readonly unknown[]) => unknown;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { client, profiler, log } = parts;
+  const { client, profiler, results, log } = parts;
   const table: Readonly<Record<string, Command>> = {
     'tidemark.profileFile': (uri) => withUri(uri, (file) => profiler.run({ uri: file })),
     'tidemark.profileFunction': (uri, name) => profileFunction(parts, uri, name),
@@ -28,6 +30,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'tidemark.chooseEntry': (uri, name) => withUri(uri, (file) => chooseEntry(parts, file, name)),
     'tidemark.clearMeasurements': async () => (await client.start()).sendNotification(methods.clear),
     'tidemark.showPeak': (uri, line) => withUri(uri, (file) => showPeak(file, line)),
+    'tidemark.showTimeline': () => results.showTimeline(),
+    'tidemark.compareWithPrevious': () => results.compareWithPrevious(),
+    'tidemark.exportProfile': () => results.exportProfile(),
     'tidemark.showFix': (uri, line, column) => withUri(uri, (file) => showFix(file, line, column)),
     'tidemark.fixAll': () => fixAll(),
     'tidemark.showOutput': () => log.show(true),

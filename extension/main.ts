@@ -10,7 +10,9 @@ import { registerCommands } from './commands.ts';
 import { showLifetimes } from './lifetimes.ts';
 import { showMarks } from './marks.ts';
 import { Profiler } from './profile.ts';
+import { Results } from './results.ts';
 import { showStatus } from './status.ts';
+import { registerTimeline } from './timeline/panel.ts';
 import { dependenciesOf, usesArrays } from './usage.ts';
 
 let client: Client | undefined;
@@ -20,8 +22,19 @@ export function activate(context: vscode.ExtensionContext): void {
   const own = new Client(context, log);
   client = own;
   const profiler = new Profiler(own, log);
-  const parts = { context, client: own, profiler, log };
-  context.subscriptions.push(log, own, profiler, registerCommands(parts), showStatus(own), showMarks(context, own), showLifetimes(own));
+  const results = new Results(profiler);
+  const parts = { context, client: own, profiler, results, log };
+  context.subscriptions.push(
+    log,
+    own,
+    profiler,
+    results,
+    registerTimeline(context),
+    registerCommands(parts),
+    showStatus(own),
+    showMarks(context, own),
+    showLifetimes(own),
+  );
 
   const start = async (why: string): Promise<void> => {
     if (own.isRunning) return;

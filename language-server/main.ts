@@ -9,6 +9,7 @@ import { serve } from './lsp/server.ts';
 import type { Sources } from './lsp/sources.ts';
 
 export const sources: Sources = {
+  analysis: async (folder) => (await import('./workspace.ts')).createWorkspace({ cwd: folder }),
   measure: async () => (await import('./lsp/measure.ts')).measure,
   now: () => Date.now(),
 };

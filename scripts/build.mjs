@@ -81,7 +81,7 @@ const makers = {
         ...shared,
         platform: 'browser',
         target: 'es2022',
-        entryPoints: { view: 'extension/timeline/view/main.ts' },
+        entryPoints: { view: 'extension/timeline/view/main.ts', 'view-style': 'extension/timeline/view/style.css' },
         outdir: 'dist/timeline',
         format: 'iife',
       });

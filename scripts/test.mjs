@@ -21,7 +21,7 @@ const chosen = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 
 /** Folders that need minutes or an editor; a file elsewhere is slow when its name ends in `.slow.test.ts`. */
 const slowFolders = new Set(['fuzz']);
-const skippedFolders = new Set(['support', 'extension', 'bench', 'goldens', 'fixtures']);
+const skippedFolders = new Set(['support', 'bench', 'goldens', 'fixtures']);
 const first = ['tiny', 'architecture'];
 const minutes = (n) => n * 60_000;
 
@@ -39,7 +39,7 @@ await main(async () => {
     );
   }
   for (const suite of await suites()) await runSuite(suite);
-  if (!noEditor && (chosen.length === 0 || chosen.includes('extension'))) await endToEnd();
+  if (!noEditor && (chosen.length === 0 || chosen.includes('editor'))) await endToEnd();
 
   const seconds = Math.round((Date.now() - started) / 1000);
   for (const word of total.words) console.log(`failed: ${word}`);
@@ -74,7 +74,7 @@ async function suites() {
       found.push({ name: entry.name.replace('.test.ts', ''), files: [`test/${entry.name}`], slow: entry.name.endsWith('.slow.test.ts') });
     } else if (entry.isDirectory() && !skippedFolders.has(entry.name)) {
       const files = (await readdir(path.join(root, 'test', entry.name), { recursive: true }))
-        .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
+        .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules') && !name.startsWith('suite/'))
         .map((name) => `test/${entry.name}/${name}`)
         .sort();
       const slow = (file) => slowFolders.has(entry.name) || file.endsWith('.slow.test.ts');

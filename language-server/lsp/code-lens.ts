@@ -47,6 +47,13 @@ function fileLenses({ uri, measurement, placed }: View): readonly Lens[] {
       command: commands.showPeak,
       arguments: [uri],
     },
+    {
+      line: 1,
+      title: 'timeline',
+      tooltip: 'Memory over the run, and the arrays alive at any moment of it',
+      command: commands.showTimeline,
+      arguments: [],
+    },
   ];
 }
 

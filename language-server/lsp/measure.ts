@@ -32,7 +32,8 @@ export const measure: Measure = async ({ entry, cwd, args, settings, profileFile
   say.end();
   const { state, message, report, events } = result;
   try {
-    const kept = report === null || events === null || profileFile === undefined ? null : await saveProfile(profileFile, report, events);
+    const kept =
+      report === null || events === null || profileFile === undefined ? null : await saveProfile(profileFile, report, { events, cwd });
     return { state, message, report, profileFile: kept };
   } finally {
     result.release();

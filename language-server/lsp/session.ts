@@ -44,6 +44,8 @@ export class Session {
   readonly #analyses = new Map<string, Promise<Analysis>>();
   readonly #settings = new Map<string, ServerSettings>();
   readonly #dirty = new Set<string>();
+  /** The text of each open file that analysis has: telling it again would count as a change. */
+  readonly #told = new Map<string, string>();
   #folders: readonly string[] = [];
   #defaults: ServerSettings = {};
   #timer: NodeJS.Timeout | undefined;
@@ -116,6 +118,7 @@ export class Session {
     if (open === undefined) return;
     this.#open.delete(uri);
     this.#dirty.delete(uri);
+    this.#told.delete(open.file);
     void this.#analysisOf(open.file).then((analysis) => analysis?.setText(open.file, undefined));
     this.#events.findings(uri, open.document.version, []);
     this.#allDirty();
@@ -173,7 +176,7 @@ export class Session {
     const open = this.#open.get(uri);
     const analysis = open === undefined ? undefined : await this.#analysisOf(open.file);
     if (open === undefined || analysis === undefined) return undefined;
-    analysis.setText(open.file, open.document.getText());
+    this.#tellText(analysis, open.file, open.document.getText());
     return question(analysis, open.file);
   }
 
@@ -216,11 +219,17 @@ export class Session {
     return open.placed!.value;
   }
 
+  #tellText(analysis: Analysis, file: string, text: string): void {
+    if (this.#told.get(file) === text) return;
+    this.#told.set(file, text);
+    analysis.setText(file, text);
+  }
+
   #textChanged(uri: string): void {
     const { file, document } = this.#open.get(uri)!;
     const text = document.getText();
     void this.#analysisOf(file).then((analysis) => {
-      if (this.#open.get(uri)?.document.getText() === text) analysis?.setText(file, text);
+      if (analysis !== undefined && this.#open.get(uri)?.document.getText() === text) this.#tellText(analysis, file, text);
     });
     // The changed file first; others may depend on it.
     this.#dirty.delete(uri);
@@ -266,7 +275,7 @@ export class Session {
     try {
       const analysis = await this.#analysisOf(open.file);
       if (analysis === undefined) return true;
-      analysis.setText(open.file, open.document.getText());
+      this.#tellText(analysis, open.file, open.document.getText());
       const diagnostics = await analysis.diagnostics(token, open.file);
       const functions = await analysis.functions(token, open.file);
       if (token.isCancelled || open.document.version !== version) return false;

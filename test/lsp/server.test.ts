@@ -136,6 +136,7 @@ describe('language server', function () {
     assert.deepEqual(titles(await lensesOf(wired)), [
       '1: ▶ Profile memory',
       '1: peak 12.0 MiB at line 3 · cpu',
+      '1: timeline',
       '2: ▶ Profile memory',
       '2: est. 11.0 MiB',
       '2: peak 12.0 MiB',

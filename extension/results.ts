@@ -1,0 +1,92 @@
+/**
+ * The last run and the one before: shown as a timeline, compared, exported.
+ *
+ * Depends on: profile, compare, timeline/panel.
+ */
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { ProfileOutcome } from '../language-server/protocol.ts';
+import { comparison, type Run } from './compare.ts';
+import type { Profiler } from './profile.ts';
+import { viewType } from './timeline/panel.ts';
+
+const scheme = 'tidemark-compare';
+
+export class Results implements vscode.Disposable {
+  readonly #disposables: vscode.Disposable[];
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  #runs: readonly Run[] = [];
+  #profileFile: string | undefined;
+
+  constructor(profiler: Profiler) {
+    this.#disposables = [
+      this.#changed,
+      profiler.onDone((outcome) => this.#keep(outcome)),
+      vscode.workspace.registerTextDocumentContentProvider(scheme, {
+        onDidChange: this.#changed.event,
+        provideTextDocumentContent: () => this.#comparison(),
+      }),
+    ];
+  }
+
+  /** Beside the source, so that a click in the timeline finds it in view. */
+  async showTimeline(): Promise<void> {
+    if (this.#profileFile === undefined) return this.#nothingYet();
+    await vscode.commands.executeCommand('vscode.openWith', vscode.Uri.file(this.#profileFile), viewType, {
+      viewColumn: vscode.ViewColumn.Beside,
+      preserveFocus: false,
+    });
+  }
+
+  async compareWithPrevious(): Promise<void> {
+    if (this.#runs.length < 2) {
+      void vscode.window.showInformationMessage(
+        vscode.l10n.t('Two runs are compared, and there was one. Change the program and profile it again.'),
+      );
+      return;
+    }
+    const uri = vscode.Uri.from({ scheme, path: vscode.l10n.t('Before and after') });
+    this.#changed.fire(uri);
+    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
+      viewColumn: vscode.ViewColumn.Beside,
+      preview: true,
+    });
+  }
+
+  async exportProfile(): Promise<void> {
+    const last = this.#runs.at(-1);
+    if (this.#profileFile === undefined || last === undefined) return this.#nothingYet();
+    const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+    const name = `${path.basename(last.report.entry).replace(/\.[^.]+$/, '')}.tidemark`;
+    const target = await vscode.window.showSaveDialog({
+      ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
+      filters: { [vscode.l10n.t('Tidemark profile')]: ['tidemark'], [vscode.l10n.t('Report only')]: ['json'] },
+    });
+    if (target === undefined) return;
+    if (target.path.endsWith('.json'))
+      await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(`${JSON.stringify(last.report, undefined, 2)}\n`));
+    else await vscode.workspace.fs.copy(vscode.Uri.file(this.#profileFile), target, { overwrite: true });
+  }
+
+  dispose(): void {
+    for (const one of this.#disposables) one.dispose();
+  }
+
+  #keep({ report, profileFile }: ProfileOutcome): void {
+    if (report === null) return;
+    this.#runs = [...this.#runs.slice(-1), { report, endedAt: new Date() }];
+    this.#profileFile = profileFile ?? undefined;
+    void vscode.commands.executeCommand('setContext', 'tidemark.comparable', this.#runs.length === 2);
+  }
+
+  #comparison(): string {
+    const [before, after] = this.#runs;
+    return before === undefined || after === undefined ? '' : comparison(before, after);
+  }
+
+  #nothingYet(): void {
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t('Nothing was measured yet. Click `▶ Profile memory` above a file or function.'),
+    );
+  }
+}
