@@ -1,0 +1,275 @@
+/**
+ * `jit`: a function of trees as a compiled program, traced once per shapes, dtypes and static arguments.
+ *
+ * Depends on: core, ops, trace, ir, compile, execute, parameters.
+ */
+import { knownBytes, printAval } from '../core/aval.ts';
+import { bytesText, donationUnusable } from '../core/errors.ts';
+import type { DType } from '../core/dtype.ts';
+import { currentInterpreter, placeInForce, type HostArray } from '../core/interpreter.ts';
+import type { Program } from '../core/program.ts';
+import type { Place } from '../core/source.ts';
+import { userPlace } from '../core/stack.ts';
+import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
+import { Value } from '../ops/value.ts';
+import { printProgram } from '../ir/print.ts';
+import type { TracedProgram } from '../ir/eval.ts';
+import { asValue, knownAvalOf, trace } from '../trace/trace.ts';
+import type { Analysis, Executable } from '../compile/executable.ts';
+import { currentSink, nowMs } from '../device/memory-events.ts';
+import { DonatedArray } from './array.ts';
+import { device } from './current.ts';
+import { capturesOf, compileProgram, runCall, type Captured, type Leaf, type PlanOptions } from './execute.ts';
+import { parametersOf, type Parameters } from './parameters.ts';
+
+export interface JitOptions {
+  /** Arguments whose buffers the call may reuse; negative ones count from the end. They are dead afterwards. */
+  readonly donateArgnums?: number | readonly number[];
+  /** The same by parameter name. Minified code loses names: use `donateArgnums` there. */
+  readonly donateArgnames?: string | readonly string[];
+  /** Arguments that aren't traced: a new value is a new program. */
+  readonly staticArgnums?: number | readonly number[];
+  /** "strict": a donation that lowers the peak by nothing is a `DonationError` at the first call of a trace. */
+  readonly donate?: 'strict';
+  /** "min": waits for the exact search of the planner. */
+  readonly memory?: 'fast' | 'min';
+  /** Recomputes until the plan fits: bytes, or text like "512MiB". */
+  readonly memoryBudget?: number | string;
+}
+
+/** What a compiled program will do, without running it. All figures in bytes. */
+export interface Lowered {
+  readonly peakBytes: number;
+  readonly argumentBytes: number;
+  readonly outputBytes: number;
+  /** Sum of the donated leaves whose buffer an output takes over. */
+  readonly aliasBytes: number;
+  readonly tempBytes: number;
+  /** Everything that is known: lower bound, gap, copies, values by line, and what each donation choice would save. */
+  memoryAnalysis(): Analysis;
+  /** The planned peak if exactly these arguments were donated. */
+  peakWith(donateArgnums: readonly number[]): number;
+  toString(): string;
+}
+
+export interface Jitted<A extends unknown[], R> {
+  (...args: A): R;
+  /** Traces and plans for these arguments without running; consumes and donates nothing. */
+  lower(...args: A): Lowered;
+  /** Drops the compiled programs and the constants they hold. */
+  dispose(): void;
+}
+
+interface Traced {
+  readonly program: TracedProgram;
+  readonly executable: Executable;
+  readonly result: Structure;
+  readonly captured: Captured;
+  readonly weak: readonly boolean[];
+}
+
+type Call = (this: unknown, ...args: unknown[]) => unknown;
+
+/** Which positions of a function's arguments are donated; functions that donate carry it for transformations of them. */
+export const donatedPositions: unique symbol = Symbol('donated positions');
+export interface Donating { readonly [donatedPositions]?: readonly number[] }
+
+const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] => (value === undefined ? [] : Array.isArray(value) ? (value as readonly T[]) : [value as T]);
+
+/** Positions counted from 0, checked against the parameters. */
+function positionsOf(option: string, given: readonly number[], parameters: Parameters | undefined, name: string): readonly number[] {
+  const count = parameters === undefined || parameters.open ? undefined : parameters.names.length;
+  return given.map((position) => {
+    const own = position < 0 && count !== undefined ? position + count : position;
+    if (!Number.isInteger(own) || own < 0 || (count !== undefined && own >= count))
+      throw new TypeError(`jit of \`${name}\`: ${option} has ${position}, and it takes ${count ?? 'no such'} arguments`);
+    return own;
+  });
+}
+
+function namedPositions(given: readonly string[], parameters: Parameters | undefined, name: string): readonly number[] {
+  return given.map((own) => {
+    const position = parameters?.names.indexOf(own) ?? -1;
+    if (position >= 0) return position;
+    const known = parameters === undefined ? 'its parameters have no names here' : `its parameters are ${parameters.names.map((n) => n ?? '{…}').join(', ')}`;
+    throw new TypeError(`jit of \`${name}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`);
+  });
+}
+
+function bytesOfBudget(budget: number | string | undefined): number | undefined {
+  if (budget === undefined || typeof budget === 'number') return budget;
+  const match = /^\s*([\d.]+)\s*([KMGT]?)i?B?\s*$/i.exec(budget);
+  if (!match) throw new TypeError(`memoryBudget \`${budget}\` is no size: write bytes, or "512MiB"`);
+  return Math.floor(Number(match[1]) * 1024 ** ['', 'K', 'M', 'G', 'T'].indexOf(match[2]!.toUpperCase()));
+}
+
+export interface JitSource {
+  /** The function as the user wrote it, for names. */
+  readonly original?: (...args: never[]) => unknown;
+}
+
+export function jitFunction(f: Call, options: JitOptions = {}, source: JitSource = {}): Call & { lower: (...args: unknown[]) => Lowered; dispose: () => void } & Donating {
+  const original = source.original ?? f;
+  const name = original.name || 'anonymous';
+  const parameters = parametersOf(original);
+  const statics = positionsOf('staticArgnums', listOf(options.staticArgnums), parameters, name);
+  const donated = [...new Set([...positionsOf('donateArgnums', listOf(options.donateArgnums), parameters, name), ...namedPositions(listOf(options.donateArgnames), parameters, name)])];
+  const both = donated.find((position) => statics.includes(position));
+  if (both !== undefined) throw new TypeError(`jit of \`${name}\`: argument ${both} is static and donated, and can be only one of them`);
+  const memoryBudget = bytesOfBudget(options.memoryBudget);
+  const plan: PlanOptions = { ...(options.memory ? { memory: options.memory } : {}), ...(memoryBudget !== undefined ? { memoryBudget } : {}) };
+  const cache = new Map<string, Traced>();
+
+  const argumentsOf = (args: readonly unknown[]): Arguments => readArguments(args, { statics, donated, parameters, name });
+  const tracedFor = (given: Arguments, self: unknown, place: Place | undefined): Traced => {
+    const known = cache.get(given.key);
+    if (known !== undefined && known.captured.device === device()) return known;
+    if (cache.size > 0) currentSink()?.({ kind: 'mark', at: nowMs(), name: 'retrace', text: `${name}: ${given.leaves.map((leaf) => printAval(leaf.aval)).join(' ')}` });
+    const made = traceCall(f, given, { self, name, plan, place });
+    refuseUnusable(made.executable, given, options);
+    cache.set(given.key, made);
+    return made;
+  };
+
+  const call = function (this: unknown, ...args: unknown[]): unknown {
+    // Inside of a trace a compiled function is part of it: inlined, and its donation has no effect of its own.
+    if (currentInterpreter().run === undefined) return f.apply(this, args);
+    const place = placeInForce() ?? userPlace();
+    const given = argumentsOf(args);
+    const { executable, captured, weak, result } = tracedFor(given, this, place);
+    const outputs = runCall({ executable, leaves: given.leaves, captures: captured.arrays, weak, place });
+    return rebuild(result, outputs);
+  };
+  const lower = (...args: unknown[]): Lowered => {
+    const given = argumentsOf(args);
+    const known = cache.get(given.key);
+    const { executable, program } = known ?? traceCall(f, given, { self: undefined, name, plan, place: userPlace() });
+    return lowered(executable, program, given);
+  };
+  const dispose = (): void => {
+    for (const { captured } of cache.values()) for (const array of captured.arrays) if (captured.own.includes(array.buffer)) array.dispose();
+    cache.clear();
+  };
+  return Object.assign(Object.defineProperty(call, 'name', { value: name }), { lower, dispose, ...(donated.length > 0 ? { [donatedPositions]: donated } : {}) });
+}
+
+interface Arguments {
+  readonly key: string;
+  readonly leaves: readonly Leaf[];
+  /** For each leaf the position of its argument. */
+  readonly argnums: readonly number[];
+  readonly withLeaves: (values: readonly Value[]) => unknown[];
+}
+
+interface Reading {
+  readonly statics: readonly number[];
+  readonly donated: readonly number[];
+  readonly parameters: Parameters | undefined;
+  readonly name: string;
+}
+
+function readArguments(args: readonly unknown[], { statics, donated, parameters, name }: Reading): Arguments {
+  const leaves: Leaf[] = [];
+  const argnums: number[] = [];
+  const forms: (Structure | undefined)[] = [];
+  const key: string[] = [];
+  args.forEach((arg, position) => {
+    if (statics.includes(position)) {
+      forms.push(undefined);
+      key.push(`static ${staticKey(arg)}`);
+      return;
+    }
+    const flat = flatten(arg);
+    const paths = leafPaths(flat.structure, parameters?.names[position] ?? `argument ${position}`);
+    forms.push(flat.structure);
+    key.push(printStructure(flat.structure));
+    flat.leaves.forEach((leaf, k) => {
+      const own = leafOf(leaf, paths[k]!, name, donated.includes(position));
+      leaves.push(own);
+      argnums.push(position);
+      key.push(`${printAval(own.aval)}${own.aval.weak ? '*' : ''}${own.donated ? '!' : ''}`);
+    });
+  });
+  const withLeaves = (values: readonly Value[]): unknown[] => {
+    let next = 0;
+    return args.map((arg, position) => {
+      const form = forms[position];
+      if (form === undefined) return arg;
+      const count = argnums.filter((argnum) => argnum === position).length;
+      return rebuild(form, values.slice(next, (next += count)));
+    });
+  };
+  return { key: key.join(' '), leaves, argnums, withLeaves };
+}
+
+function leafOf(leaf: unknown, path: string, name: string, donated: boolean): Leaf {
+  if (leaf instanceof Value) {
+    return { value: leaf, path, donated: donated || leaf instanceof DonatedArray, aval: knownAvalOf(leaf) };
+  }
+  if (typeof leaf === 'number') return { value: leaf, path, donated, aval: { shape: [], dtype: 'float32', weak: true } };
+  if (typeof leaf === 'boolean') return { value: leaf, path, donated, aval: { shape: [], dtype: 'bool' } };
+  const dtype = hostDType(leaf);
+  if (dtype !== undefined) return { value: leaf as HostArray, path, donated, aval: { shape: [(leaf as HostArray).length], dtype } };
+  throw new TypeError(`jit of \`${name}\`: \`${path}\` is ${typeof leaf === 'object' ? `an object of class ${leaf?.constructor?.name ?? 'none'}` : `a ${typeof leaf}`}, and only trees of arrays and numbers are traced; name it in staticArgnums`);
+}
+
+/** The dtype of a typed array as an argument. */
+const hostDType = (leaf: unknown): DType | undefined =>
+  leaf instanceof Float32Array ? 'float32' : leaf instanceof Int32Array ? 'int32' : leaf instanceof Uint32Array ? 'uint32' : leaf instanceof Uint16Array ? 'float16' : leaf instanceof Uint8Array ? 'bool' : undefined;
+
+const identities = new WeakMap<object, number>();
+let lastIdentity = 0;
+/** Plain values by what they say, everything else by identity. */
+function staticKey(value: unknown): string {
+  if (typeof value === 'function' || (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype)) {
+    const known = identities.get(value) ?? ++lastIdentity;
+    identities.set(value, known);
+    return `#${known}`;
+  }
+  if (typeof value === 'object' && value !== null)
+    return Array.isArray(value) ? `[${value.map(staticKey).join(',')}]` : `{${Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${staticKey(v)}`).join(',')}}`;
+  return `${typeof value}:${Object.is(value, -0) ? '-0' : String(value)}`;
+}
+
+interface TraceContext { readonly self: unknown; readonly name: string; readonly plan: PlanOptions; readonly place: Place | undefined }
+
+function traceCall(f: Call, given: Arguments, { self, name, plan }: TraceContext): Traced {
+  let result: Structure | undefined;
+  const program = trace(name, (values) => {
+    const flat = flatten(f.apply(self, given.withLeaves(values)));
+    result = flat.structure;
+    const paths = leafPaths(flat.structure, 'result');
+    return flat.leaves.map((leaf, k) => asValue(leaf, paths[k]!));
+  }, given.leaves.map((leaf) => leaf.aval));
+  const executable = compileProgram(program, given.leaves.map((leaf) => leaf.donated), { ...plan, paths: given.leaves.map((leaf) => leaf.path), argnums: given.argnums });
+  return { program, executable, result: result!, captured: capturesOf(program as Program), weak: program.outputs.map((atom) => atom.aval.weak === true) };
+}
+
+/** Donations with which the planned peak is the same as without: one warning, or an error before anything ran. */
+function refuseUnusable(executable: Executable, given: Arguments, options: JitOptions): void {
+  const useless = executable.analysis.donated.filter(({ input, outcome }) => {
+    const leaf = given.leaves[input];
+    if (outcome === 'aliased' || leaf === undefined || !(leaf.value instanceof Value) || knownBytes(leaf.aval) === 0) return false;
+    return executable.peakWith(executable.donated.map((flag, k) => flag && k !== input)) <= executable.analysis.peakBytes;
+  });
+  if (useless.length === 0) return;
+  const entries = useless.map(({ input, bytes, reason }) => `\`${given.leaves[input]!.path}\` ${printAval(given.leaves[input]!.aval)}, ${bytesText(bytes)}: ${reason ?? 'no output can take its buffer'}`);
+  const error = donationUnusable(executable.name, entries);
+  if (options.donate === 'strict') throw error;
+  console.warn(error.message);
+}
+
+function lowered(executable: Executable, program: TracedProgram, given: Arguments): Lowered {
+  const { analysis } = executable;
+  return {
+    peakBytes: analysis.peakBytes,
+    argumentBytes: analysis.argumentBytes,
+    outputBytes: analysis.outputBytes,
+    aliasBytes: analysis.aliasBytes,
+    tempBytes: analysis.tempBytes,
+    memoryAnalysis: () => analysis,
+    peakWith: (argnums) => executable.peakWith(given.argnums.map((position) => argnums.includes(position))),
+    toString: () => `${printProgram(program as Program)}\n\n${executable.print()}`,
+  };
+}
+

@@ -1,0 +1,267 @@
+/**
+ * Linear algebra: factorisations and what follows from them.
+ *
+ * Factorisations are loops over columns (`loop` entries), so that they differentiate, batch and keep one body however large
+ * the matrix is. Depends on: core, ops, control, functions.
+ */
+import { printAval } from '../core/aval.ts';
+import { shapesDisagree } from '../core/errors.ts';
+import { composed, lift, type ArrayLike } from '../ops/apply.ts';
+import { abs, div, log, sqrt, where, sign } from '../ops/elementwise.ts';
+import { dynamicSlice, dynamicUpdateSlice } from '../ops/gather.ts';
+import { matmul } from '../ops/matmul.ts';
+import { argmax, max, sum, prod, type Axis } from '../ops/reduce.ts';
+import * as s from '../ops/shape.ts';
+import { constantValue, type Value } from '../ops/value.ts';
+import { foriLoop } from './loops.ts';
+import { eye, tril, triu } from './creation.ts';
+import { diagonal, outer } from './linear.ts';
+import { argsort } from './sorting.ts';
+import { concatenate, expandDims, matrixTranspose, stack } from './shaping.ts';
+import { vmap } from './transforms.ts';
+
+const square = (operation: string, x: ArrayLike): Value => {
+  const value = lift(x);
+  const own = value.dtype === 'float16' || value.dtype === 'float32' ? value : value.astype('float32');
+  if (own.ndim < 2 || own.shape[own.ndim - 1] !== own.shape[own.ndim - 2]) throw shapesDisagree(operation, [printAval(value.aval)], 'the last two axes have to be equal');
+  return own;
+};
+/** A function of one matrix (and more) applied to all in a batch. */
+function batched(f: (...matrices: Value[]) => unknown, ...operands: readonly Value[]): unknown {
+  const rank = operands[0]!.ndim;
+  return rank === 2 ? f(...operands) : vmap((...parts: unknown[]) => batched(f, ...(parts as Value[])))(...operands);
+}
+const column = (x: Value, j: Value): Value => dynamicSlice(x, [0, j], [x.shape[0]!, 1]).reshape([x.shape[0]!]);
+const row = (x: Value, j: Value): Value => dynamicSlice(x, [j, 0], [1, x.shape[1]!]).reshape([x.shape[1]!]);
+const withColumn = (x: Value, j: Value, values: Value): Value => dynamicUpdateSlice(x, values.reshape([x.shape[0]!, 1]), [0, j]);
+const at = (x: Value, j: Value): Value => dynamicSlice(x, [j], [1]).reshape([]);
+
+/** The lower triangle L with L·Lᵀ = a, for a symmetric and positive definite. */
+export const cholesky = composed('cholesky', (a: ArrayLike, options: { readonly upper?: boolean; readonly symmetrizeInput?: boolean } = {}): Value => {
+  const own = square('cholesky', a);
+  const input = options.symmetrizeInput === false ? own : own.add(matrixTranspose(own)).mul(0.5);
+  const lower = batched((m: Value) => {
+    const n = m.shape[0]!;
+    const index = s.iota([n], 0, 'int32');
+    return foriLoop(0, n, (j, l: Value) => {
+      const left = column(m, j).sub(matmul(l, row(l, j)));
+      const pivot = sqrt(at(left, j));
+      return withColumn(l, j, where(index.less(j), 0, where(index.equal(j), pivot, left.div(pivot))));
+    }, m.zerosLike());
+  }, input) as Value;
+  return options.upper ? matrixTranspose(lower) : lower;
+});
+
+/** x with a·x = b for a triangular, by substitution from one end. */
+const substituted = (a: Value, b: Value, lower: boolean, unit: boolean): Value => {
+  const n = a.shape[0]!;
+  return foriLoop(0, n, (k, x: Value) => {
+    const i = lower ? k : k.mul(-1).add(n - 1);
+    const own = row(a, i);
+    const index = s.iota([n], 0, 'int32');
+    const others = where(index.equal(i), 0, own);
+    const left = row(b, i).sub(matmul(others, x));
+    return dynamicUpdateSlice(x, (unit ? left : left.div(at(own, i))).reshape([1, b.shape[1]!]), [i, 0]);
+  }, b.zerosLike());
+};
+export interface TriangularOptions { readonly leftSide?: boolean; readonly lower?: boolean; readonly transposeA?: boolean; readonly unitDiagonal?: boolean }
+export const triangularSolve = composed('triangularSolve', (a: ArrayLike, b: ArrayLike, options: TriangularOptions = {}): Value => {
+  const own = square('triangularSolve', a);
+  const right = lift(b).astype(own.dtype);
+  if (options.leftSide === false) return matrixTranspose(triangularSolve(own, matrixTranspose(right), { ...options, leftSide: true, transposeA: !options.transposeA }));
+  const matrix = options.transposeA ? matrixTranspose(own) : own;
+  const lower = (options.lower ?? false) !== (options.transposeA ?? false);
+  const table = lower ? tril(matrix) : triu(matrix);
+  const wide = right.broadcastTo([...own.shape.slice(0, -2), ...right.shape.slice(-2)]);
+  return batched((m: Value, r: Value) => substituted(m, r, lower, options.unitDiagonal ?? false), table, wide) as Value;
+});
+
+/** [LU packed in one matrix, pivots per step, the permutation of rows]. */
+export const lu = composed('lu', (a: ArrayLike): [Value, Value, Value] => batched((m: Value) => {
+  const n = m.shape[0]!;
+  const index = s.iota([n], 0, 'int32');
+  const start: [Value, Value, Value] = [m, s.full([n], 0, 'int32'), s.iota([n], 0, 'int32')];
+  return foriLoop(0, n, (j, [packed, pivots, order]: [Value, Value, Value]): [Value, Value, Value] => {
+    const candidates = where(index.less(j), -1, abs(column(packed, j)));
+    const pivot = argmax(candidates);
+    const swapped = where(index.equal(j), pivot, where(index.equal(pivot), j, index));
+    const rows = packed.take(swapped, 0);
+    const head = row(rows, j);
+    const factor = where(index.greater(j), column(rows, j).div(at(head, j)), 0);
+    const reduced = rows.sub(outer(factor, where(index.greater(j), head, 0)));
+    const packedNext = withColumn(reduced, j, where(index.greater(j), factor, column(rows, j)));
+    return [packedNext, dynamicUpdateSlice(pivots, pivot.reshape([1]), [j]), order.take(swapped, 0)];
+  }, start);
+}, square('lu', a)) as [Value, Value, Value]);
+
+/** x with a·x = b. b is a vector, or has one column per system. */
+export const solve = composed('solve', (a: ArrayLike, b: ArrayLike): Value => {
+  const own = square('solve', a);
+  const right = lift(b).astype(own.dtype);
+  const vector = right.ndim === 1;
+  const table = vector ? expandDims(right, -1) : right;
+  const wide = table.broadcastTo([...own.shape.slice(0, -2), ...table.shape.slice(-2)]);
+  const x = batched((m: Value, r: Value) => {
+    const [packed, , order] = lu(m);
+    const first = substituted(tril(packed, -1), r.take(order, 0), true, true);
+    return substituted(triu(packed), first, false, false);
+  }, own, wide) as Value;
+  return vector ? x.reshape(x.shape.slice(0, -1)) : x;
+});
+export const inv = composed('inv', (a: ArrayLike): Value => { const own = square('inv', a); return solve(own, eye(own.shape[own.ndim - 1]!, own.dtype)); });
+const signAndLog = (a: ArrayLike): { readonly sign: Value; readonly diagonalOfLu: Value } => {
+  const [packed, pivots] = lu(a);
+  const n = packed.shape[packed.ndim - 1]!;
+  const swaps = pivots.notEqual(s.iota([n], 0, 'int32')).astype('int32').sum(-1);
+  const d = diagonal(packed, 0, -2, -1);
+  return { sign: where(swaps.mod(2).equal(0), 1, -1), diagonalOfLu: d };
+};
+export const det = composed('det', (a: ArrayLike): Value => { const { sign: own, diagonalOfLu } = signAndLog(square('det', a)); return prod(diagonalOfLu, -1).mul(own); });
+/** [sign, logarithm of the absolute value] of the determinant. */
+export const slogdet = composed('slogdet', (a: ArrayLike): [Value, Value] => {
+  const { sign: own, diagonalOfLu } = signAndLog(square('slogdet', a));
+  return [prod(sign(diagonalOfLu), -1).mul(own), log(abs(diagonalOfLu)).sum(-1)];
+});
+
+/** [Q, R] with orthonormal columns in Q: Householder reflections, column by column. */
+export const qr = composed('qr', (a: ArrayLike, options: { readonly mode?: 'reduced' | 'complete' } = {}): [Value, Value] => batched((m: Value) => {
+  const [rows, columns] = m.shape as [number, number];
+  const steps = Math.min(rows, columns);
+  const index = s.iota([rows], 0, 'int32');
+  const [q, r] = foriLoop(0, steps, (j, [q0, r0]: [Value, Value]): [Value, Value] => {
+    const x = where(index.less(j), 0, column(r0, j));
+    const head = at(x, j);
+    const length = sqrt(sum(x.mul(x)));
+    const alpha = where(head.less(0), length, length.neg());
+    const v = where(index.equal(j), x.sub(alpha), x);
+    const norm = sum(v.mul(v));
+    const scale = where(norm.equal(0), 0, div(2, where(norm.equal(0), 1, norm)));
+    const reflect = (y: Value): Value => y.sub(outer(v.mul(scale), matmul(v, y)));
+    return [q0.sub(outer(matmul(q0, v).mul(scale), v)), reflect(r0)];
+  }, [eye(rows, m.dtype), m] as [Value, Value]);
+  const upper = triu(r);
+  if (options.mode === 'complete') return [q, upper];
+  return [q.slice([], [0, steps]), upper.slice([0, steps], [])];
+}, floatMatrix(a)) as [Value, Value]);
+const floatMatrix = (a: ArrayLike): Value => { const value = lift(a); return value.dtype === 'float16' || value.dtype === 'float32' ? value : value.astype('float32'); };
+
+/** Cyclic Jacobi sweeps: every pair of columns is rotated until nothing is left beside the diagonal. */
+const sweeps = 12;
+function jacobi(m: Value): [Value, Value] {
+  const n = m.shape[0]!;
+  if (n === 1) return [m.reshape([1]), eye(1, m.dtype)];
+  const pairs = Array.from({ length: n - 1 }, (_, p) => Array.from({ length: n - 1 - p }, (_unused, k) => [p, p + 1 + k] as const)).flat();
+  const firsts = stackOf(pairs.map(([p]) => p));
+  const seconds = stackOf(pairs.map(([, q]) => q));
+  const rotate = (k: Value, [a, v]: [Value, Value]): [Value, Value] => {
+    const pair = k.mod(pairs.length);
+    const [p, q] = [firsts.take(pair, 0), seconds.take(pair, 0)];
+    const [rowP, rowQ] = [row(a, p), row(a, q)];
+    const [app, aqq, apq] = [at(rowP, p), at(rowQ, q), at(rowP, q)];
+    const theta = aqq.sub(app).div(where(apq.equal(0), 1, apq.mul(2)));
+    const t = where(apq.equal(0), 0, where(theta.less(0), -1, 1).div(abs(theta).add(sqrt(theta.mul(theta).add(1)))));
+    const c = t.mul(t).add(1).pow(-0.5);
+    const sn = t.mul(c);
+    const turnRows = (x: Value): Value => { const [x1, x2] = [row(x, p), row(x, q)]; return dynamicUpdateSlice(dynamicUpdateSlice(x, x1.mul(c).sub(x2.mul(sn)).reshape([1, n]), [p, 0]), x1.mul(sn).add(x2.mul(c)).reshape([1, n]), [q, 0]); };
+    const turnColumns = (x: Value): Value => { const [x1, x2] = [column(x, p), column(x, q)]; return withColumn(withColumn(x, p, x1.mul(c).sub(x2.mul(sn))), q, x1.mul(sn).add(x2.mul(c))); };
+    return [turnColumns(turnRows(a)), turnColumns(v)];
+  };
+  const [a, v] = foriLoop(0, sweeps * pairs.length, rotate, [m, eye(n, m.dtype)] as [Value, Value]);
+  return [diagonal(a), v];
+}
+const stackOf = (values: readonly number[]): Value => constantValue(Int32Array.from(values), { shape: [values.length], dtype: 'int32' });
+
+/** [eigenvalues in ascending order, eigenvectors in columns] of a symmetric matrix. */
+export const eigh = composed('eigh', (a: ArrayLike, options: { readonly symmetrizeInput?: boolean } = {}): [Value, Value] => {
+  const own = square('eigh', a);
+  const input = options.symmetrizeInput === false ? own : own.add(matrixTranspose(own)).mul(0.5);
+  return batched((m: Value) => {
+    const [values, vectors] = jacobi(m);
+    const order = argsort(values);
+    return [values.take(order, 0), vectors.take(order, 1)];
+  }, input) as [Value, Value];
+});
+export const eigvalsh = composed('eigvalsh', (a: ArrayLike): Value => eigh(a)[0]);
+
+/** [U, S, Vᵀ] with S descending; by the eigenvectors of aᵀ·a, refined through a itself. */
+const svdParts = composed('svd', (a: ArrayLike, fullMatrices: boolean): [Value, Value, Value] => batched((m: Value) => {
+  const [rows, columns] = m.shape as [number, number];
+  if (rows < columns) { const [u, values, vt] = svdParts(matrixTranspose(m), fullMatrices); return [matrixTranspose(vt), values, matrixTranspose(u)]; }
+  const [, r] = qr(m);
+  const [values, v] = eigh(matmul(matrixTranspose(r), r));
+  const descending = argsort(values.neg());
+  const basis = v.take(descending, 1);
+  const scaled = matmul(m, basis);
+  const singular = sqrt(sum(scaled.mul(scaled), 0));
+  const u = scaled.div(where(singular.equal(0), 1, singular));
+  if (!fullMatrices || rows === columns) return [u, singular, matrixTranspose(basis)];
+  const [q] = qr(u, { mode: 'complete' });
+  const signs = sign(sum(q.slice([], [0, columns]).mul(u), 0));
+  return [concatenate([q.slice([], [0, columns]).mul(signs), q.slice([], [columns, rows])], 1), singular, matrixTranspose(basis)];
+}, floatMatrix(a)) as [Value, Value, Value]);
+export function svd(a: ArrayLike, options: { readonly fullMatrices?: boolean; readonly computeUv?: boolean } = {}): [Value, Value, Value] | Value {
+  const parts = svdParts(a, options.fullMatrices ?? true);
+  return options.computeUv === false ? parts[1] : parts;
+}
+export const svdvals = composed('svdvals', (a: ArrayLike): Value => svdParts(a, false)[1]);
+export const pinv = composed('pinv', (a: ArrayLike): Value => {
+  const [u, values, vt] = svdParts(a, false);
+  const cut = max(values, -1, true).mul(1e-6 * Math.max(...lift(a).shape.slice(-2)));
+  const inverse = where(values.greater(cut), div(1, where(values.equal(0), 1, values)), 0);
+  return matmul(matrixTranspose(vt).mul(expandDims(inverse, -2)), matrixTranspose(u));
+});
+export const lstsq = composed('lstsq', (a: ArrayLike, b: ArrayLike): Value => matmul(pinv(a), b));
+export const matrixRank = composed('matrixRank', (a: ArrayLike): Value => { const values = svdvals(a); return values.greater(max(values, -1, true).mul(1.1920929e-7 * Math.max(...lift(a).shape.slice(-2)))).astype('int32').sum(-1); });
+export const matrixPower = composed('matrixPower', (a: ArrayLike, n: number): Value => {
+  const own = square('matrixPower', a);
+  if (n < 0) return matrixPower(inv(own), -n);
+  let [result, power]: [Value | undefined, Value] = [undefined, own];
+  for (let left = n; left > 0; left = Math.floor(left / 2)) {
+    if (left % 2 === 1) result = result === undefined ? power : matmul(result, power);
+    if (left > 1) power = matmul(power, power);
+  }
+  return result ?? eye(own.shape[own.ndim - 1]!, own.dtype).broadcastTo(own.shape);
+});
+export const multiDot = composed('multiDot', (arrays: readonly ArrayLike[]): Value => arrays.map(lift).reduce((a, b) => matmul(a, b)));
+export const cross = composed('cross', (x: ArrayLike, y: ArrayLike, axis: number = -1): Value => {
+  const part = (v: Value, k: number): Value => v.takeSlice(axis < 0 ? axis + v.ndim : axis, k);
+  const [a, b] = [lift(x), lift(y)];
+  const term = (i: number, j: number): Value => part(a, i).mul(part(b, j)).sub(part(a, j).mul(part(b, i)));
+  return stack([term(1, 2), term(2, 0), term(0, 1)], axis);
+});
+
+export interface NormOptions { readonly ord?: number | 'fro' | 'nuc' | null; readonly axis?: Axis; readonly keepdims?: boolean }
+export const vectorNorm = composed('vectorNorm', (x: ArrayLike, options: NormOptions = {}): Value => {
+  const value = floatMatrix(x);
+  const { axis, keepdims = false } = options;
+  const order = options.ord ?? 2;
+  const size = abs(value);
+  if (order === Infinity) return max(size, axis, { keepdims });
+  if (order === -Infinity) return max(size.neg(), axis, { keepdims }).neg();
+  if (order === 0) return sum(value.notEqual(0).astype('float32'), axis, { keepdims });
+  if (order === 1) return sum(size, axis, { keepdims });
+  if (order === 2) return sqrt(sum(value.mul(value), axis, { keepdims }));
+  return sum(size.pow(order as number), axis, { keepdims }).pow(1 / (order as number));
+});
+export const matrixNorm = composed('matrixNorm', (x: ArrayLike, options: { readonly ord?: NormOptions['ord']; readonly keepdims?: boolean } = {}): Value => {
+  const value = floatMatrix(x);
+  const keepdims = options.keepdims ?? false;
+  const [rows, columns] = [value.ndim - 2, value.ndim - 1];
+  switch (options.ord ?? 'fro') {
+    case 'fro': return sqrt(sum(value.mul(value), [rows, columns], { keepdims }));
+    case 'nuc': return kept(svdvals(value).sum(-1), keepdims);
+    case 1: return kept(max(sum(abs(value), rows), -1), keepdims);
+    case Infinity: return kept(max(sum(abs(value), columns), -1), keepdims);
+    case 2: return kept(max(svdvals(value), -1), keepdims);
+    default: throw new TypeError(`matrixNorm has no order ${String(options.ord)}: use "fro", "nuc", 1, 2 or Infinity`);
+  }
+});
+const kept = (x: Value, keepdims: boolean): Value => (keepdims ? x.reshape([...x.shape, 1, 1]) : x);
+export const norm = composed('norm', (x: ArrayLike, options: NormOptions = {}): Value => {
+  const value = lift(x);
+  const axes = options.axis;
+  const matrix = Array.isArray(axes) ? axes.length === 2 : (axes === undefined || axes === null) && value.ndim === 2 && options.ord !== undefined && options.ord !== null;
+  return matrix ? matrixNorm(value, { ...(options.ord !== undefined ? { ord: options.ord } : {}), keepdims: options.keepdims ?? false }) : vectorNorm(value, typeof options.ord === 'string' ? { ...options, ord: 2 } : options);
+});
+export { diagonal, outer, matmul, matrixTranspose };
+export { trace, tensordot, vecdot } from './linear.ts';

@@ -1,0 +1,115 @@
+/**
+ * Sorting, searching, and picking elements.
+ *
+ * Sorting is a bitonic network of whole-array steps: log2(n)·(log2(n)+1)/2 exchanges at fixed distances, each a few
+ * elementwise ops and views, so it runs in parallel and fuses. Positions travel along and break ties, so it is stable;
+ * gradients follow the positions. Depends on: core, ops.
+ */
+import { isFloat } from '../core/dtype.ts';
+import { composed, lift, type ArrayLike } from '../ops/apply.ts';
+import { bitAnd, bitOr, isNan, lessThan, not } from '../ops/compare.ts';
+import { where } from '../ops/elementwise.ts';
+import { axisOf } from '../ops/family.ts';
+import { gather } from '../ops/gather.ts';
+import { fromFront } from '../ops/indexing.ts';
+import { any } from '../ops/reduce.ts';
+import * as s from '../ops/shape.ts';
+import type { Value } from '../ops/value.ts';
+import { stopGradient } from './basic.ts';
+import { concatenate, stack } from './shaping.ts';
+
+/** Does a stand after b? By value, NaN last, then by position. */
+function after(a: Value, b: Value, positionA: Value, positionB: Value): Value {
+  const later = positionB.less(positionA);
+  if (!isFloat(a.dtype)) {
+    const [x, y] = a.dtype === 'bool' ? [a.astype('int32'), b.astype('int32')] : [a, b];
+    return bitOr(lessThan(y, x), bitAnd(y.equal(x), later));
+  }
+  const [nanA, nanB] = [isNan(a), isNan(b)];
+  const greater = bitOr(lessThan(b, a), bitAnd(nanA, not(nanB)));
+  const equal = bitOr(a.equal(b), bitAnd(nanA, nanB));
+  return bitOr(greater, bitAnd(equal, later));
+}
+
+/** Values and their positions in order along the last axis of [rows, n]. */
+function sortedRows(values: Value): { readonly values: Value; readonly positions: Value } {
+  const [rows, n] = values.shape as [number, number];
+  const size = 2 ** Math.ceil(Math.log2(Math.max(1, n)));
+  // What fills up stands behind everything: equal values are told apart by position.
+  const filler = values.dtype === 'bool' ? 1 : isFloat(values.dtype) ? NaN : values.dtype === 'uint32' ? 2 ** 32 - 1 : 2 ** 31 - 1;
+  let own = size === n ? values : concatenate([values, s.full([rows, size - n], filler, values.dtype)], 1);
+  let positions = s.iota([rows, size], 1, 'int32');
+  for (let block = 2; block <= size; block *= 2)
+    for (let distance = block / 2; distance >= 1; distance /= 2) {
+      const split = (x: Value): readonly [Value, Value] => { const pairs = x.reshape([rows, size / (2 * distance), 2, distance]); return [pairs.takeSlice(2, 0), pairs.takeSlice(2, 1)]; };
+      const [low, high] = split(own);
+      const [lowAt, highAt] = split(positions);
+      const start = s.iota([rows, size / (2 * distance), distance], 1, 'int32').mul(2 * distance);
+      const descending = bitAnd(start, block).notEqual(0);
+      const swap = after(low, high, lowAt, highAt).notEqual(block === size ? false : descending);
+      const join = (a: Value, b: Value): Value => stack([where(swap, b, a), where(swap, a, b)], 2).reshape([rows, size]);
+      [own, positions] = [join(low, high), join(lowAt, highAt)];
+    }
+  return { values: own.slice([], [0, n]), positions: positions.slice([], [0, n]) };
+}
+
+function order(x: Value, axis: number): Value {
+  const front = stopGradient(x).moveAxis(axis, x.ndim - 1);
+  const n = x.shape[axis]!;
+  if (x.size === 0) return s.full(x.shape, 0, 'int32');
+  const { positions } = sortedRows(front.reshape([x.size / n, n]));
+  return positions.reshape(front.shape).moveAxis(x.ndim - 1, axis);
+}
+
+/** Positions that put an axis (the last) in ascending order; equal elements keep theirs. int32. */
+export const argsort = composed('argsort', (x: ArrayLike, axis: number | null = -1): Value => {
+  const value = axis === null ? lift(x).reshape([-1]) : lift(x);
+  return order(value, axisOf('argsort', axis ?? 0, value.aval));
+});
+/** In ascending order along an axis (the last); NaN stands last. */
+export const sort = composed('sort', (x: ArrayLike, axis: number | null = -1): Value => {
+  const value = axis === null ? lift(x).reshape([-1]) : lift(x);
+  const along = axisOf('sort', axis ?? 0, value.aval);
+  return takeAlongAxis(value, order(value, along), along);
+});
+/** The k largest along an axis (the last), in descending order, and where they stand. */
+export const topK = composed('topK', (x: ArrayLike, k: number, axis: number = -1): [Value, Value] => {
+  const value = lift(x);
+  const along = axisOf('topK', axis, value.aval);
+  const descending = isFloat(value.dtype) || value.dtype === 'int32' ? value.neg() : not(value);
+  const positions = s.sliceAlong(order(descending, along), along, 0, k);
+  return [takeAlongAxis(value, positions, along), positions];
+});
+
+/** Elements along an axis at positions; without an axis, of the flattened array. Negative positions count from the end. */
+export const take = composed('take', (x: ArrayLike, indices: ArrayLike, axis?: number | null): Value => {
+  const value = lift(x);
+  return value.take(lift(indices), axis === undefined || axis === null ? axis : axisOf('take', axis, value.aval));
+});
+/** One position per row: `indices` has the rank of x. */
+export const takeAlongAxis = composed('takeAlongAxis', (x: ArrayLike, indices: ArrayLike, axis: number = -1): Value => {
+  const [value, index] = [lift(x), lift(indices)];
+  const along = axisOf('takeAlongAxis', axis, value.aval);
+  const shape = value.shape.map((extent, k) => (k === along ? index.shape[k]! : Math.max(extent, index.shape[k]!)));
+  const positions = value.shape.map((extent, k) => k === along ? fromFront(index, extent).broadcastTo(shape) : extent === 1 ? s.full(shape, 0, 'int32') : s.iota(shape, k, 'int32'));
+  return gather(value, positions, value.shape.map((_, k) => k), 0);
+});
+/** Where each query would be put to keep ascending `sorted` in order. */
+export const searchsorted = composed('searchsorted', (sorted: ArrayLike, queries: ArrayLike, options: { readonly side?: 'left' | 'right' } = {}): Value => {
+  const [row, wanted] = [lift(sorted), lift(queries)];
+  const column = wanted.reshape([...wanted.shape, 1]);
+  const before = options.side === 'right' ? row.lessEqual(column) : row.less(column);
+  return before.astype('int32').sum(-1);
+});
+export const isin = composed('isin', (x: ArrayLike, among: ArrayLike, options: { readonly invert?: boolean } = {}): Value => {
+  const value = lift(x);
+  const found = any(value.reshape([...value.shape, 1]).equal(lift(among).reshape([-1])), -1);
+  return options.invert ? not(found) : found;
+});
+export const median = composed('median', (x: ArrayLike, axis?: number | null): Value => {
+  const value = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);
+  const along = axisOf('median', axis ?? 0, value.aval);
+  const ascending = sort(value.astype('float32'), along);
+  const n = value.shape[along]!;
+  return ascending.takeSlice(along, Math.floor((n - 1) / 2)).add(ascending.takeSlice(along, Math.floor(n / 2))).mul(0.5);
+});
