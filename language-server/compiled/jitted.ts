@@ -68,7 +68,8 @@ export interface ShapedCall {
   readonly assumed: boolean;
   /** Why there is no program. */
   readonly unknown: string | undefined;
-  readonly time: number;
+  /** When its arguments were last in use. */
+  time: number;
 }
 
 export interface Arguments {
@@ -103,7 +104,7 @@ export function argumentsOf(compiled: CompiledFunction, args: readonly unknown[]
     return flat.structure;
   });
   const structure: Structure = { kind: 'list', items: structures };
-  const avals = leaves.map(({ aval }) => (aval === undefined ? '?' : printAval(aval)));
+  const avals = leaves.map(({ aval }) => (aval === undefined ? '?' : `${printAval(aval)}${aval.weak === true ? '*' : ''}`));
   const fixed = [...statics].map(([position, value]) => `${position}=${isUnknown(value) ? `${value.why}` : String(value)}`);
   return { leaves, values, structure, statics, signature: [printStructure(structure), ...avals, ...fixed].join(' ') };
 }
@@ -160,17 +161,16 @@ export function traceCall(compiled: CompiledFunction, { leaves, structure, stati
   });
   const withStatics = (...args: unknown[]): unknown =>
     compiled.call(...args.map((argument, position) => (statics.has(position) ? statics.get(position) : argument)));
-  // Lanes are rows of a batch: one lane's memory is that of a batch of one.
-  const call = compiled.how === 'pmap' ? overLanes(compiled, withStatics) : withStatics;
+  const call = compiled.how === 'pmap' ? lanesOf(compiled, withStatics) : withStatics;
   const over = overLeaves(call, structure);
   const program = trace(compiled.name, over.call, avals);
   return { program, result: over.result() };
 }
 
-function overLanes({ axisName }: CompiledFunction, call: AnyFunction): AnyFunction {
-  const vmap = runtimeFunction('vmap');
-  if (vmap === undefined) throw new CannotWalk('lanes are not known here');
-  return vmap(call, { inAxes: 0, ...(axisName === undefined ? {} : { axisName }) }) as AnyFunction;
+function lanesOf({ axisName }: CompiledFunction, call: AnyFunction): AnyFunction {
+  const overLanes = runtimeFunction('overLanes');
+  if (overLanes === undefined) throw new CannotWalk('lanes are not known here');
+  return overLanes(call, axisName) as AnyFunction;
 }
 
 /** The results of a call as arrays outside of traces; returned inputs stay the same arrays. */

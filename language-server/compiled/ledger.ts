@@ -25,6 +25,8 @@ export interface Life {
   lastUse: number;
   lastUseAt: Span;
   freed?: { readonly time: number; readonly how: Freed; readonly at: Span };
+  /** Something reads it when it is dead, or may read it until a promise settles that nobody awaits. */
+  readLate: boolean;
   /** A scope frees it, whoever else does. */
   scoped: boolean;
 }
@@ -32,8 +34,10 @@ export interface Life {
 /** A point at which bytes in use may be highest. */
 export interface Moment {
   readonly time: number;
-  /** In use when it happens; undefined once something of unknown size is alive. */
-  readonly inUse: Dim | undefined;
+  /** In use when it happens: arrays of known shape. */
+  readonly inUse: Dim;
+  /** Nothing of unknown size is alive. */
+  readonly exact: boolean;
   readonly at: Span;
   readonly what: 'allocation' | 'run';
   /** Bytes that are in use only during a run, on top of its arguments. */
@@ -63,6 +67,8 @@ export class Ledger {
   private readonly ofArray = new WeakMap<object, Life>();
   private readonly running: Activation[] = [];
   private readonly scopes: Set<Life>[] = [];
+  /** Arrays that asynchronous functions have read since their first `await`. */
+  private readonly readers = new Map<Set<object>, number>();
   private inUse: Dim = 0;
   private unknownAlive = 0;
   private now = 0;
@@ -96,6 +102,7 @@ export class Ledger {
       born: time,
       lastUse: time,
       lastUseAt: made,
+      readLate: false,
       scoped: this.scopes.length > 0,
     };
     this.ofArray.set(array, life);
@@ -109,9 +116,38 @@ export class Ledger {
 
   used(array: object, at: Span): void {
     const life = this.ofArray.get(array);
-    if (life === undefined || life.freed !== undefined) return;
+    if (life === undefined) return;
+    for (const [reader, since] of this.readers) if (life.born <= since) reader.add(array);
+    if (life.freed !== undefined) {
+      life.readLate = true;
+      return;
+    }
     life.lastUse = ++this.now;
     life.lastUseAt = at;
+  }
+
+  /** The time of the last happening. */
+  time(): number {
+    return this.now;
+  }
+
+  /** From now on reads of arrays that are there already are remembered in `reader`, until it is closed. */
+  read(reader: Set<object>): () => void {
+    this.readers.set(reader, this.now);
+    return () => this.readers.delete(reader);
+  }
+
+  /** Arrays that are still alive. */
+  alive(arrays: Iterable<object>): readonly object[] {
+    return [...arrays].filter((array) => this.ofArray.get(array)?.freed === undefined);
+  }
+
+  /** Nobody awaited what reads these arrays. */
+  leftOpen(arrays: Iterable<object>): void {
+    for (const array of arrays) {
+      const life = this.ofArray.get(array);
+      if (life !== undefined) life.readLate = true;
+    }
   }
 
   freed(array: object, how: Freed, at: Span): void {
@@ -156,7 +192,8 @@ export class Ledger {
   private moment(what: Moment['what'], at: Span, duringBytes: Dim, target?: FunctionId): void {
     this.moments.push({
       time: this.now,
-      inUse: this.unknownAlive > 0 ? undefined : this.inUse,
+      inUse: this.inUse,
+      exact: this.unknownAlive === 0,
       at,
       what,
       duringBytes,

@@ -61,13 +61,14 @@ export function callArrays(world: LibraryWorld, call: LibraryCall): unknown {
   }
   const receiver = call.receiver instanceof DonateMark ? call.receiver.value : call.receiver;
   const args = call.args.map((argument) => (argument instanceof DonateMark ? argument.value : argument));
-  world.used([call.hasReceiver ? receiver : undefined, args], call);
   const marked = [call.receiver, ...call.args].filter((value) => value instanceof DonateMark);
   const result = entry?.reader === true ? new Unknown('the contents of an array') : compute(world, { ...call, receiver, args }, model);
-  for (const mark of marked) for (const array of arraysIn(mark.value)) world.freed(array, call, 'donated');
   if (!world.tracing()) {
     for (const array of arraysIn(result)) if (isShaped(array)) world.made(array, call);
     if (result instanceof UnknownArray) world.made(result, call);
+    // Operands are needed until the result is there.
+    world.used([call.hasReceiver ? receiver : undefined, args], call);
+    for (const mark of marked) for (const array of arraysIn(mark.value)) world.freed(array, call, 'donated');
   }
   return result;
 }

@@ -6,7 +6,7 @@
  */
 import type { Program } from '../../runtime/core/program.ts';
 import type { Analysis, Executable, Target } from '../../runtime/compile/executable.ts';
-import { compile } from '../../runtime/compile/pipeline.ts';
+import { arrange, fuseOnce } from '../../runtime/compile/pipeline.ts';
 import { printProgram } from '../../runtime/ir/print.ts';
 import type { Entry } from '../../runtime/ops/apply.ts';
 import type { Op } from '../../runtime/ops/op.ts';
@@ -40,28 +40,30 @@ export function planOf(program: Program<Entry>, leaves: readonly Leaf[]): Plan |
 }
 
 function planned(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undefined {
-  const executables = new Map<string, Executable>();
-  const executable = (donated: readonly boolean[]): Executable => {
-    const key = donated.map(Number).join('');
-    let made = executables.get(key);
-    if (made === undefined) {
-      made = compile(program as unknown as Program<Op>, {
-        donated,
-        target,
-        paths: leaves.map(({ path }) => path),
-        argnums: leaves.map(({ argument }) => argument),
-        now: () => 0,
-      });
-      executables.set(key, made);
-    }
-    return made;
-  };
-  const none = leaves.map(() => false);
+  const now = (): number => 0;
   try {
-    const { argumentBytes } = executable(none).analysis;
+    // Fusion doesn't depend on donations: it is done once.
+    const fused = fuseOnce(program as unknown as Program<Op>, now);
+    const executables = new Map<string, Executable>();
+    const executable = (donated: readonly boolean[]): Executable => {
+      const key = donated.map(Number).join('');
+      let made = executables.get(key);
+      if (made === undefined) {
+        made = arrange(fused, {
+          donated,
+          target,
+          paths: leaves.map(({ path }) => path),
+          argnums: leaves.map(({ argument }) => argument),
+          now,
+        });
+        executables.set(key, made);
+      }
+      return made;
+    };
+    const first = executable(leaves.map(({ donated }) => donated !== undefined));
     return {
-      argumentBytes,
-      peakWith: (donated) => executable(none).peakWith(donated),
+      argumentBytes: first.analysis.argumentBytes,
+      peakWith: (donated) => first.peakWith(donated),
       analysis: (donated) => executable(donated).analysis,
     };
   } catch {

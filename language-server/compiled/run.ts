@@ -36,6 +36,7 @@ import {
   instance,
   isObject,
   isUnknown,
+  Settling,
   Unknown,
   UnknownArray,
   unknownOf,
@@ -96,6 +97,7 @@ export class Run {
   private readonly traced = new Map<string, TracedCall | string>();
   private readonly jits: CompiledFunction[] = [];
   private readonly planned = new Map<number, Set<TracedCall>>();
+  private readonly open = new Set<Settling>();
   private serial = 0;
   private events = 0;
 
@@ -113,6 +115,7 @@ export class Run {
       } catch (error) {
         this.ended = error instanceof Error ? error.message : String(error);
       }
+      for (const { reads } of this.open) this.ledger.leftOpen(reads);
     });
   }
 
@@ -177,8 +180,20 @@ export class Run {
       tracing: this.tracing,
       wrapped: (id, call) =>
         id === this.options.checkpointed && this.tracing() ? (runtimeFunction('checkpoint')?.(call) as AnyFunction | undefined) : undefined,
+      suspended: (reads) => this.ledger.read(reads),
+      alive: (reads) => this.ledger.alive(reads),
+      settling: (promise, awaited, span) => this.settle(promise, awaited, span),
       module: (id) => this.moduleOf(id),
     };
+  }
+
+  private settle(promise: Settling, awaited: boolean, span: Span): void {
+    if (!awaited) {
+      this.open.add(promise);
+      return;
+    }
+    this.open.delete(promise);
+    for (const array of promise.reads) this.ledger.used(array, span);
   }
 
   private entered(fn: LoweredFunction): () => void {
@@ -273,14 +288,15 @@ export class Run {
     if (typeof target !== 'function') return unknownResult(this.libraryWorld(), call, 'the function that is compiled');
     if (this.tracing()) return target;
     const options = call.args[optionsAt];
-    const facts = closureFacts(target);
-    const fn = facts === undefined ? undefined : this.options.project.function(facts.function);
+    const facts = closureFacts(target) ?? this.compiled.get(target);
+    const id = facts === undefined ? undefined : 'function' in facts ? facts.function : facts.target;
+    const fn = id === undefined ? undefined : this.options.project.function(id);
     const parameterNames = (fn?.parameters ?? []).map(({ name }) => name ?? '');
     const how: How = call.name === 'pmap' ? 'pmap' : 'jit';
     return this.compiledFunction({
       call: target as AnyFunction,
-      name: facts?.name ?? '',
-      target: facts?.function,
+      name: facts?.name ?? target.name,
+      target: id,
       how,
       jit: call.span,
       donateArgnums: [
@@ -306,7 +322,7 @@ export class Run {
     const facts = closureFacts(inner);
     return this.compiledFunction({
       call: (...args) => at(this.place(call), () => real(inner, ...rest) as AnyFunction)(...args),
-      name: facts?.name ?? '',
+      name: (real(inner, ...rest) as AnyFunction).name,
       target: facts?.function,
       how: how === 'vmap' ? 'vmap' : how.toLowerCase().includes('grad') ? 'grad' : 'other',
       jit: call.span,
@@ -332,12 +348,11 @@ export class Run {
       args,
       (target?.parameters ?? []).map(({ name }) => name ?? ''),
     );
-    for (const { array } of taken.leaves) if (array !== undefined) this.ledger.used(array, span);
     const traced = this.trace(compiled, taken);
     const scalars = typeof traced === 'string' ? withScalars(taken) : undefined;
     const assumed = scalars === undefined ? undefined : this.trace(compiled, scalars);
     const program = typeof traced !== 'string' ? traced : typeof assumed === 'string' ? undefined : assumed;
-    this.calls.push({
+    const shaped: ShapedCall = {
       span,
       function: compiled,
       leaves: taken.leaves,
@@ -345,18 +360,27 @@ export class Run {
       traced: program,
       assumed: typeof traced === 'string' && program !== undefined,
       unknown: typeof traced === 'string' ? traced : undefined,
-      time: this.calls.length,
-    });
+      time: this.ledger.time(),
+    };
+    this.calls.push(shaped);
     const donated = taken.leaves.filter((leaf) => leaf.donated !== undefined);
     if (typeof traced === 'string') {
+      this.use(taken.leaves, span);
+      shaped.time = this.ledger.time();
       for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
       return site === undefined ? new Unknown(traced) : this.unknownOutputs(site.function, site.event.to, traced, span);
     }
     this.ledger.ran(span, this.duringBytes(compiled, traced, taken.leaves), compiled.target);
+    this.use(taken.leaves, span);
+    shaped.time = this.ledger.time();
     for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
     const result = resultOf(traced, taken.values);
     for (const array of arraysIn(result)) if (isShaped(array)) this.ledger.born(array, array.aval, span);
     return result;
+  }
+
+  private use(leaves: readonly Leaf[], span: Span): void {
+    for (const { array } of leaves) if (array !== undefined) this.ledger.used(array, span);
   }
 
   /** What the call needs on top of its arguments. A call that is traced ever again is planned a few times only. */

@@ -12,6 +12,7 @@ import {
   isArray,
   isObject,
   isUnknown,
+  Settling,
   Unknown,
   UnknownArray,
   unknownOf,
@@ -92,8 +93,15 @@ function math(name: string, args: readonly unknown[]): unknown {
   return undefined;
 }
 
-/** A promise is the value it settles with: walks are sequential. */
+/** A promise is the value it settles with: walks are sequential. What one reads until then is passed on. */
 function promise(name: string, receiver: unknown, args: readonly unknown[]): unknown {
+  const all = listOf(args[0]);
+  if (all?.some((item) => item instanceof Settling) === true) {
+    const reads = new Set(all.flatMap((item) => (item instanceof Settling ? [...item.reads] : [])));
+    const values = all.map((item) => (item instanceof Settling ? item.value : item));
+    return new Settling(name === 'race' || name === 'any' ? values[0] : values, reads);
+  }
+  if (receiver instanceof Settling) return new Settling(promise(name, receiver.value, args), receiver.reads);
   switch (name) {
     case 'all':
     case 'allSettled':

@@ -32,6 +32,7 @@ import {
   isIterator,
   isUnknown,
   listOf,
+  Settling,
   Unknown,
   unknownOf,
   UnknownArray,
@@ -81,6 +82,11 @@ export interface World {
   readonly tracing: () => boolean;
   /** What a function of the project is wrapped in while it is traced, to see what that would change. */
   readonly wrapped: (id: FunctionId, call: AnyFunction) => AnyFunction | undefined;
+  /** An asynchronous function has come to its first `await`: what it reads from now on is in `reads`. */
+  readonly suspended: (reads: Set<object>) => () => void;
+  readonly alive: (arrays: Iterable<object>) => readonly object[];
+  /** A promise is made that reads arrays until it settles, or has been waited for. */
+  readonly settling: (promise: Settling, awaited: boolean, span: Span) => void;
   /** Cells of a module, run on first use. */
   readonly module: (id: FunctionId) => Environment;
 }
@@ -105,6 +111,9 @@ interface Frame {
   readonly rounds: Map<BlockId, number>;
   readonly yields: unknown[];
   readonly args: readonly unknown[];
+  /** Set at the first `await` of an asynchronous function. */
+  reads: Set<object> | undefined;
+  resumed: (() => void) | undefined;
   caught: unknown;
 }
 
@@ -148,11 +157,25 @@ export class Walker {
       const frame = this.frame(fn, environment, args);
       if (fn.self !== undefined) this.set(frame, fn.self, self);
       fn.parameters.forEach((parameter, i) => this.set(frame, parameter.local, parameter.rest ? args.slice(i) : args[i]));
-      const value = this.run(frame);
-      return fn.generator ? frame.yields[Symbol.iterator]() : value;
+      const value = this.runToEnd(frame);
+      if (fn.generator) return frame.yields[Symbol.iterator]();
+      // What the function itself has freed by now, nobody else can free too early.
+      const reads = new Set(this.world.alive(frame.reads ?? []));
+      if (reads.size === 0) return value;
+      const promise = new Settling(value, reads);
+      this.world.settling(promise, false, fn.span);
+      return promise;
     } finally {
       leave();
       this.depth--;
+    }
+  }
+
+  private runToEnd(frame: Frame): unknown {
+    try {
+      return this.run(frame);
+    } finally {
+      frame.resumed?.();
     }
   }
 
@@ -194,6 +217,8 @@ export class Walker {
       rounds: new Map(),
       yields: [],
       args,
+      reads: undefined,
+      resumed: undefined,
       caught: undefined,
     };
   }
@@ -368,7 +393,7 @@ export class Walker {
       case 'binary':
         return this.set(frame, event.to, binary(event.operator, this.get(frame, event.left), this.get(frame, event.right), isInstance));
       case 'await':
-        return this.set(frame, event.to, this.get(frame, event.value));
+        return this.set(frame, event.to, this.awaited(frame, this.get(frame, event.value), event.span));
       case 'yield': {
         const value = event.value === undefined ? undefined : this.get(frame, event.value);
         if (!event.delegate) frame.yields.push(value);
@@ -388,6 +413,16 @@ export class Walker {
       case 'opaque':
         return this.set(frame, event.to, this.unknownLocal(frame, event.to, event.what, event.span));
     }
+  }
+
+  private awaited(frame: Frame, value: unknown, span: Span): unknown {
+    if (frame.fn.async && frame.reads === undefined && !this.world.tracing()) {
+      frame.reads = new Set();
+      frame.resumed = this.world.suspended(frame.reads);
+    }
+    if (!(value instanceof Settling)) return value;
+    this.world.settling(value, true, span);
+    return value.value instanceof Settling ? this.awaited(frame, value.value, span) : value.value;
   }
 
   private enter(frame: Frame, locals: readonly Local[]): void {

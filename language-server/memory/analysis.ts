@@ -22,6 +22,8 @@ export interface Analysis {
   /** All calls of what was compiled at `jit`. */
   callsOf(jit: Span): readonly ShapedCall[];
   readonly captured: readonly CapturedUse[];
+  /** What walks saw of the arrays of an argument after the call: freed without another use, used again, or neither. */
+  afterCall(span: Span, position: number): 'dead' | 'used' | 'unknown';
 }
 
 const key = Symbol('memory analysis');
@@ -58,7 +60,25 @@ export function analyse(project: Project): Analysis {
     callsAt: (span) => [...(byCall.get(spanKey(span))?.values() ?? [])],
     callsOf: (jit) => byJit.get(spanKey(jit)) ?? [],
     captured: [...captured.values()],
+    afterCall: (span, position) => afterCall(exploration, spanKey(span), position),
   };
+}
+
+function afterCall({ runs }: Exploration, at: string, position: number): 'dead' | 'used' | 'unknown' {
+  let answer: 'dead' | 'unknown' | undefined;
+  for (const { calls, ledger } of runs) {
+    for (const call of calls) {
+      if (spanKey(call.span) !== at) continue;
+      for (const { argument, array } of call.leaves) {
+        const life = argument !== position || array === undefined ? undefined : ledger.lifeOf(array);
+        if (life === undefined) continue;
+        if (life.readLate || life.lastUse > call.time) return 'used';
+        const freed = life.freed !== undefined && life.freed.how !== 'donated';
+        answer = freed && answer !== 'unknown' ? 'dead' : 'unknown';
+      }
+    }
+  }
+  return answer ?? 'unknown';
 }
 
 /** Files that use a library which compiles functions, or whose arrays have a budget. */

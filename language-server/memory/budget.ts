@@ -34,8 +34,8 @@ function crossingsIn(project: Project, ledger: Ledger, projectBudget: number | u
   const crossed = new Set<string>();
   const found: Crossing[] = [];
   for (const moment of ledger.moments) {
-    const bytes = moment.inUse === undefined ? undefined : plus(moment.inUse, moment.duringBytes);
-    if (bytes === undefined || !isKnown(bytes)) continue;
+    const bytes = plus(moment.inUse, moment.duringBytes);
+    if (!isKnown(bytes)) continue;
     for (const { budgetBytes, of } of budgetsAt(project, ledger, moment.at, moment.activations, projectBudget)) {
       if (bytes <= budgetBytes || crossed.has(of)) continue;
       crossed.add(of);

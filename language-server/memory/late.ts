@@ -28,6 +28,8 @@ export function lateFrees({ exploration }: Analysis, minBytes: number): readonly
   const usedLater = new Set<string>();
   for (const { ledger, ended } of exploration.runs) {
     if (ended !== undefined) continue;
+    // The peak may be elsewhere where something of unknown size is alive.
+    if (ledger.moments.some(({ exact }) => !exact)) continue;
     const moments = series(ledger);
     const top = highest(moments);
     if (top === undefined) continue;
@@ -36,9 +38,10 @@ export function lateFrees({ exploration }: Analysis, minBytes: number): readonly
       if (typeof bytes !== 'number' || bytes < minBytes || freed === undefined || declaration === undefined || name === undefined) continue;
       const at = spanKey(declaration);
       if (life.born > top.time || freed.time <= top.time) continue;
-      if (life.lastUse >= top.time) usedLater.add(at);
+      const lastUse = endOfUse(ledger, life);
+      if (lastUse >= top.time) usedLater.add(at);
       else if (!life.scoped && (freed.how === 'dispose' || freed.how === 'using') && !name.startsWith('this.')) {
-        const savesBytes = top.bytes - peakWithout(moments, life);
+        const savesBytes = top.bytes - peakWithout(moments, life, lastUse);
         if (savesBytes < minBytes) continue;
         const best = found.get(at);
         if (best !== undefined && best.savesBytes >= savesBytes) continue;
@@ -59,6 +62,15 @@ export function lateFrees({ exploration }: Analysis, minBytes: number): readonly
   return [...found].filter(([at]) => !usedLater.has(at)).map(([, late]) => late);
 }
 
+/** Who frees an array can do so only when the calls that it made with it have ended. */
+function endOfUse({ activations }: Ledger, { lastUse, freed }: Life): number {
+  const end = freed?.time ?? Number.POSITIVE_INFINITY;
+  return activations.reduce(
+    (latest, { from, to }) => (from < lastUse && lastUse <= to && to < end ? Math.max(latest, to) : latest),
+    lastUse,
+  );
+}
+
 interface Point {
   readonly time: number;
   readonly bytes: number;
@@ -67,7 +79,6 @@ interface Point {
 
 function series({ moments }: Ledger): readonly Point[] {
   return moments.flatMap(({ time, inUse, duringBytes, at }) => {
-    if (inUse === undefined) return [];
     const bytes = plus(inUse, duringBytes);
     return isKnown(bytes) ? [{ time, bytes, at }] : [];
   });
@@ -77,7 +88,7 @@ const highest = (points: readonly Point[]): Point | undefined =>
   points.reduce<Point | undefined>((best, point) => (best === undefined || point.bytes > best.bytes ? point : best), undefined);
 
 /** The peak if the array had been freed right after its last use. */
-function peakWithout(points: readonly Point[], { bytes, lastUse, freed }: Life): number {
+function peakWithout(points: readonly Point[], { bytes, freed }: Life, lastUse: number): number {
   const own = typeof bytes === 'number' ? bytes : 0;
   const end = freed?.time ?? Number.POSITIVE_INFINITY;
   return points.reduce((most, point) => Math.max(most, point.time > lastUse && point.time < end ? point.bytes - own : point.bytes), 0);

@@ -38,6 +38,16 @@ export class HostBuffer {
   }
 }
 
+/** The promise of an asynchronous function that reads arrays after its first `await`: they are in use until it settles. */
+export class Settling {
+  readonly value: unknown;
+  readonly reads: ReadonlySet<object>;
+  constructor(value: unknown, reads: ReadonlySet<object>) {
+    this.value = value;
+    this.reads = reads;
+  }
+}
+
 /** A name of a library or of the language that isn't called here: `np`, `Math`, `tf.relu`. */
 export interface External {
   readonly library: string | undefined;

@@ -1,0 +1,56 @@
+/**
+ * The static peak of each function: the most bytes in use while it runs, over all walks that reach it.
+ *
+ * Counted as a run would count it: whole program in use, arguments and other live arrays included; a compiled function
+ * runs while its calls do. Where a dimension has no value the peak is a formula; of several that can't be compared the
+ * one that is largest for large dimensions is shown. Depends on: core (dim), compiled, lower/ir.
+ */
+import { isKnown, namesIn, plus, printDim, valueOf, type Dim } from '../../runtime/core/dim.ts';
+import type { FunctionId, LoweredFunction, Span, Unit } from '../lower/ir.ts';
+import type { Analysis } from './analysis.ts';
+
+export interface StaticPeak {
+  readonly function: LoweredFunction;
+  /** Undefined when something of unknown shape is alive. */
+  readonly bytes: Dim | undefined;
+  /** What reaches the peak. */
+  readonly at: Span | undefined;
+}
+
+/** Stands for any dimension when two formulas are compared for display. */
+const largeDimension = 1000;
+
+export function staticPeaks(unit: Unit, { exploration }: Analysis): readonly StaticPeak[] {
+  const best = new Map<FunctionId, { bytes: Dim | undefined; at: Span }>();
+  const note = (id: FunctionId, bytes: Dim | undefined, at: Span): void => {
+    if (!unit.functions.has(id)) return;
+    const known = best.get(id);
+    if (known === undefined || larger(bytes, known.bytes)) best.set(id, { bytes, at });
+  };
+  for (const { ledger } of exploration.runs) {
+    for (const { inUse, exact, duringBytes, activations, at, target } of ledger.moments) {
+      const bytes = exact ? plus(inUse, duringBytes) : undefined;
+      for (const id of new Set(activations.map((activation) => ledger.activations[activation]!.function))) note(id, bytes, at);
+      if (target !== undefined) note(target, bytes, at);
+    }
+  }
+  return [...best].flatMap(([id, { bytes, at }]) => {
+    const fn = unit.functions.get(id);
+    return fn === undefined || fn.kind === 'module' || fn.kind === 'fields' || fn.name === '' ? [] : [{ function: fn, bytes, at }];
+  });
+}
+
+function larger(a: Dim | undefined, b: Dim | undefined): boolean {
+  if (a === undefined) return false;
+  return b === undefined || magnitude(a) > magnitude(b);
+}
+
+const magnitude = (dim: Dim): number => valueOf(dim, new Map(namesIn(dim).map((name) => [name, largeDimension]))) ?? 0;
+
+/** The two forms of the report: bytes, or a formula in bytes. */
+export const reported = (bytes: Dim | undefined): { readonly staticPeakBytes: number | null; readonly staticPeak: string | null } =>
+  bytes === undefined
+    ? { staticPeakBytes: null, staticPeak: null }
+    : isKnown(bytes)
+      ? { staticPeakBytes: bytes, staticPeak: null }
+      : { staticPeakBytes: null, staticPeak: printDim(bytes) };
