@@ -61,8 +61,10 @@ export function* improve(buffers: readonly Buffer[], start: Plan, options: Impro
 
   const columns = layout(moving.map((i) => buffers[i]!));
   for (let attempt = 1, failures = 0; !enough(); attempt++) {
-    const capacity = Math.min(options.capacity ?? Infinity, target(lowerBoundBytes, plan.bytes, fractions[failures % fractions.length]!, columns.unit));
-    const search = searchWithin(columns, capacity, drawRule(chance));
+    // On most programs the bound can be reached, and the tightest-first rule does so at once.
+    const fraction = attempt === 1 ? 0 : fractions[failures % fractions.length]!;
+    const capacity = Math.max(lowerBoundBytes, options.capacity ?? target(lowerBoundBytes, plan.bytes, fraction, columns.unit));
+    const search = searchWithin(columns, capacity, attempt === 1 ? tightestFirst : drawRule(chance));
     let outcome = search.advance(0);
     for (let left = columns.n + patience * luby(attempt); left > 0 && outcome === 'unknown'; left -= slice) {
       outcome = search.advance(Math.min(slice, left));
@@ -81,7 +83,7 @@ export function* improve(buffers: readonly Buffer[], start: Plan, options: Impro
         lowerBoundBytes = Math.max(lowerBoundBytes, (Math.floor(capacity / columns.unit) + 1) * columns.unit);
         break;
       case 'unknown':
-        failures++;
+        if (attempt > 1) failures++;
         break;
     }
     // A capacity that is proven impossible is no reason to go on.
@@ -122,6 +124,8 @@ const priorities: readonly Rule['buffer'][] = [
   (bytes, width) => width * width * Math.sqrt(bytes),
   (bytes, width) => bytes * width,
 ];
+
+const tightestFirst: Rule = { valley: valleys[1]!, buffer: priorities[2]! };
 
 function drawRule(chance: () => number): Rule {
   const valley = valleys[Math.floor(chance() * valleys.length)]!;

@@ -20,7 +20,7 @@ import { roundUp } from './problem.ts';
 export type Outcome = 'found' | 'impossible' | 'unknown';
 
 export interface Rule {
-  /** Which valley is decided first, lowest first. */
+  /** Which valley is decided first, lowest first; never falls with the number of ways. */
   readonly valley: (ways: number, level: number, slack: number) => number;
   /** Which buffer is tried first, highest first. */
   readonly buffer: (bytes: number, width: number) => number;
@@ -42,6 +42,9 @@ interface Frame {
   /** Further parts, as pairs of first and last section. */
   readonly parts: [number, number][];
 }
+
+/** How often one buffer's bound is raised after one decision. */
+const mostLifts = 4;
 
 export function searchWithin(layout: Layout, capacity: number, rule: Rule): Search {
   const { n, m, first, last, bytes, alignment, meetStart, meets, memberStart, earlierTwin, laterTwin } = layout;
@@ -137,8 +140,12 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
   };
 
   let lastFailure = 0;
+  let round = 0;
+  const lifted = new Int32Array(n);
+  const lifts = new Int32Array(n);
   const settle = (): boolean => {
     let fine = true;
+    round++;
     while (queueEnd > 0) {
       const b = queue[--queueEnd]!;
       queued[b] = 0;
@@ -153,6 +160,12 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
           fine = false;
           break;
         }
+        if (lifted[other] !== round) {
+          lifted[other] = round;
+          lifts[other] = 0;
+        }
+        // Two that wait for each other lift one another without end; the bound they lack is only weaker.
+        if (++lifts[other]! > mostLifts) continue;
         raise(other, at);
       }
     }
@@ -270,7 +283,7 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
   const refuse = (firstOfLike: number): boolean => {
     let fine = true;
     for (let b = firstOfLike; b >= 0; b = laterTwin[b]!) {
-      note(WAITS, b, 0);
+      note(WAITS, b, waits[b]!);
       waits[b] = 1;
       const at = support(b);
       if (at + bytes[b]! > capacity) fine = false;
@@ -281,38 +294,48 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
 
   /** The buffer to decide on: a valley's, or undefined when the sections are done. */
   const choose = (from: number, to: number): number | undefined => {
-    let chosen: number | undefined;
+    let valley = -1;
     let bestKey = Infinity;
     for (let s = from; s <= to; ) {
       const level = floor[s]!;
       let end = s;
       while (end < to && floor[end + 1] === level) end++;
       if (level !== Infinity) for (let t = s; t <= end; t++) {
-        if (stale[t] === 1) sort(t);
-        let ways = 0;
-        let best: number | undefined;
-        for (let i = memberStart[t]!; i < memberStart[t]! + left[t]!; i++) {
-          const b = members[i]!;
-          if (low[b]! > level) break;
-          if (first[b]! < s || last[b]! > end) {
-            ways = 0;
-            break;
-          }
-          const other = earlierTwin[b]!;
-          if (other >= 0 && placed[other] === 0) continue;
-          ways++;
-          if (best === undefined || priority[b]! > priority[best]!) best = b;
-        }
-        if (ways === 0) continue;
-        const key = rule.valley(ways, level, slack[t]!);
-        if (key < bestKey) {
-          bestKey = key;
-          chosen = best;
-        }
+        const key = waysAt(t, level, s, end, bestKey);
+        if (key >= bestKey) continue;
+        bestKey = key;
+        valley = t;
       }
       s = end + 1;
     }
-    return chosen;
+    return valley < 0 ? undefined : firstToTry(valley);
+  };
+
+  /** The rule's key of a section, or infinity when it is no valley or cannot be below `enough`. */
+  const waysAt = (t: number, level: number, runStart: number, runEnd: number, enough: number): number => {
+    if (stale[t] === 1) sort(t);
+    let ways = 0;
+    const end = memberStart[t]! + left[t]!;
+    for (let i = memberStart[t]!; i < end; i++) {
+      const b = members[i]!;
+      if (low[b]! > level) break;
+      if (first[b]! < runStart || last[b]! > runEnd) return Infinity;
+      if (earlierTwin[b]! >= 0 && placed[earlierTwin[b]!] === 0) continue;
+      // A key grows with the number of ways, so counting may stop.
+      if ((++ways & 7) === 0 && rule.valley(ways, level, slack[t]!) >= enough) return Infinity;
+    }
+    return ways === 0 ? Infinity : rule.valley(ways, level, slack[t]!);
+  };
+
+  const firstToTry = (t: number): number => {
+    let best = -1;
+    const end = memberStart[t]! + left[t]!;
+    for (let i = memberStart[t]!; i < end && low[members[i]!]! === floor[t]; i++) {
+      const b = members[i]!;
+      if (earlierTwin[b]! >= 0 && placed[earlierTwin[b]!] === 0) continue;
+      if (best < 0 || priority[b]! > priority[best]!) best = b;
+    }
+    return best;
   };
 
   const frames: Frame[] = [];
