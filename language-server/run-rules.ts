@@ -17,7 +17,8 @@ export interface Reported {
 }
 
 export function runRules(snapshot: Snapshot, unit: Unit, settings: Settings, severityOf: (rule: string, own: Severity) => SeveritySetting, silences: Map<string, number> | undefined): readonly Reported[] {
-  const { project, facts, shared } = snapshot;
+  const { facts } = snapshot;
+  const { project, shared } = snapshot.part(unit.file);
   if (unit.libraries.size === 0 && unit.directives.length === 0) return [];
   const here = <T extends { readonly span: { readonly file: string } }>(list: readonly T[]): readonly T[] => list.filter(({ span }) => span.file === unit.file);
   const found: Reported[] = [];

@@ -41,7 +41,7 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
   if (node.escaped || node.life?.origin === 'caller') blur(state, value);
   if (key !== undefined && node.shape !== 'list') return state.setField(target.id, key, value);
   const next = [...node.fields.keys()].filter(isIndex).length;
-  if (node.shape === 'list' && exact(node) && !repeated && next < 8) return state.setField(target.id, String(next), value);
+  if (node.shape === 'list' && exact(node) && node.home === undefined && !repeated && next < 8) return state.setField(target.id, String(next), value);
   // Of host data one member stands for all.
   if (value.kind === 'host' || value.kind === 'literal') {
     if (!node.pool.some((member) => member.kind === 'host')) state.change(target.id, { pool: [...node.pool, anonymous] });

@@ -255,7 +255,7 @@ export function property(engine: Engine, state: State, event: Extract<Event, { k
     return returned(state, type.holds === 'nothing' || object.kind === 'literal' ? hostValue(`${site};`, type) : engine.unknown(state, { ...type, nullable: false }, site, 'caller', undefined));
   }
   if (node.shape === 'array' && node.life !== undefined) return arrayProperty(engine, state, object, node, key, event.span, type, place, event);
-  if (key === 'length' || key === 'size') return returned(state, !node.open && node.pool.length === 0 && !node.many && node.shape === 'list' ? literalValue(node.fields.size) : hostValue(`${object.id}.len${node.fields.size}.${node.pool.length};`, type));
+  if (key === 'length' || key === 'size') return returned(state, !node.open && node.pool.length === 0 && !node.many && node.shape === 'list' && node.home === undefined ? literalValue(node.fields.size) : hostValue(`${object.id}.len${node.fields.size}.${node.pool.length};`, type));
   const known = node.fields.get(key);
   if (known !== undefined) {
     if (state.tracing > 0) captured(engine, state, known, node, event.span, key);

@@ -203,8 +203,10 @@ export class Walker implements Engine {
           state.put(id, { ...node, life: { ...rest, made: site.span, function: state.frame.fn.id } });
         }
       });
-      if (fn.async && !fn.generator && state.node(value)?.shape !== 'promise') {
-        const pending = readLater.filter(({ id }) => state.get(id) !== undefined).slice(0, 12);
+      const pending = readLater.filter(({ id }) => state.get(id) !== undefined).slice(0, 12);
+      const promised = state.node(value);
+      if (fn.async && promised?.shape === 'promise' && value.kind === 'object') state.change(value.id, { pending: [...(promised.pending ?? []), ...pending] });
+      else if (fn.async && !fn.generator) {
         value = state.allocate(`${state.frame.context}:${site.span.start}async${site.tag ?? ''}`, { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type, pending }, this.dropped(state));
       }
     } else state.lost.clear();

@@ -43,8 +43,8 @@ export const cases: Cases = {
   bad: [
     `
   import { jit, np } from 'tidemark';
-  const mix = jit((a: np.Array, b: np.Array) => a.add(b), { donateArgnums: [0, 1] });
-  export function run(): np.Array {
+  const mix = jit((a: np.Array, b: np.Array) => [a.add(b), a.sub(b)] as const, { donateArgnums: [0, 1] });
+  export function run(): readonly [np.Array, np.Array] {
     const left = np.ones([4]);
     const right = left;
     return mix(left, right);
@@ -63,8 +63,8 @@ export const cases: Cases = {
   good: [
     `
   import { jit, np } from 'tidemark';
-  const mix = jit((a: np.Array, b: np.Array) => a.add(b), { donateArgnums: [0, 1] });
-  export function run(): np.Array {
+  const mix = jit((a: np.Array, b: np.Array) => [a.add(b), a.sub(b)] as const, { donateArgnums: [0, 1] });
+  export function run(): readonly [np.Array, np.Array] {
     const left = np.ones([4]);
     return mix(left, left.copy());
   }`,

@@ -26,7 +26,7 @@ export const cases: Cases = {
     `
   import { np } from 'tidemark';
   export class Table {
-  //^^^^^^^^^^^^^^^^^ hint: \`Table\` keeps arrays in \`rows\` and has no method that frees them
+//^^^^^^^^^^^^^^^^^ hint: \`Table\` keeps arrays in \`rows\` and has no method that frees them
     private readonly rows = np.ones([4]);
     get size(): number {
       return this.rows.size;

@@ -15,7 +15,7 @@ export const cases: Cases = {
   bad: [
     `
   // tidemark-ignore leak: gone since the rewrite
-  //^^^ warning: this comment silences nothing: \`leak\` finds nothing on the next line
+//^^^ warning: this comment silences nothing: \`leak\` finds nothing on the next line
   export const answer = 42;`,
   ],
   good: [
