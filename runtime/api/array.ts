@@ -56,6 +56,13 @@ export class DeviceArray extends Value {
     forgotten.unregister(this);
   }
 
+  /** Donated though no call took the buffer: this handle ends, others of the same buffer live on. */
+  giveAway(to: string, path: string, place: Place | undefined): void {
+    if (this.isDisposed) return;
+    this.markDonated(to, path, place);
+    this.device.free(this.buffer, 'program', place);
+  }
+
   release(how: FreedBy, place?: Place): void {
     if (this.isDisposed) return;
     this.fate = { kind: 'freed', how, place };

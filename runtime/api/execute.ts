@@ -153,3 +153,12 @@ function markIfDead(leaf: Leaf, executable: Executable, place: Place | undefined
   if (leaf.donated && array instanceof DeviceArray && array.buffer.dead !== undefined) array.markDonated(executable.name, leaf.path, place);
 }
 
+
+/** Another handle of the same buffer: an unchanged input that is returned is forwarded, and nothing is copied. */
+export function sharedHandle(array: DeviceArray): DeviceArray {
+  const aval = array.buffer.aval;
+  const variable = { aval };
+  const program: TracedProgram = { inputs: [variable], captures: [], equations: [], outputs: [variable], name: '' };
+  const [handle] = device().run(compileProgram(program, [false]), [array.buffer], array.buffer.place);
+  return new DeviceArray(array.device, handle!, array.aval.weak === true);
+}
