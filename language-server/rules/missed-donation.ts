@@ -19,9 +19,7 @@ that is promised is the planned peak of the call without the donation minus the 
   *check(context) {
     const analysis = analysisOf(context);
     for (const call of context.calls) {
-      const dead = call.arguments.filter(
-        (argument) => argument.arrays && argument.donated === undefined && argument.after === 'dead' && argument.owner !== 'caller',
-      );
+      const dead = call.arguments.filter((argument) => argument.donated === undefined && isDead(analysis, call, argument));
       if (dead.length === 0) {
         if (call.arguments.some((argument) => argument.arrays && argument.owner === 'caller' && argument.after !== 'read'))
           context.silent('an argument belongs to the caller');
