@@ -8,10 +8,12 @@
  *     donated   |xxxxxxxx|  tmp  |  out (pinned)   |
  *     arena     |   a  |     b       |   c   |
  *
- * Depends on: problem, plan, shelf, region-bound.
+ * Depends on: problem, bound, plan, shelf, region-bound, improve.
  */
+import { leastBytes } from './bound.ts';
+import { improved } from './improve.ts';
 import { orderings, ordered, takesRoom } from './plan.ts';
-import type { Deadline } from './problem.ts';
+import type { Buffer, Deadline } from './problem.ts';
 import { roundUp } from './problem.ts';
 import { leastArenaBytes } from './region-bound.ts';
 import type { Shelf, Wanted } from './shelf.ts';
@@ -65,25 +67,52 @@ export function planRegions<V extends Value>(
   regions: readonly Region[],
   options: RegionOptions = {},
 ): RegionPlan<V> {
-  const alignment = options.alignment ?? defaultAlignment;
+  const { alignment = defaultAlignment, deadline } = options;
   const lowerBoundBytes = leastArenaBytes(values, regions, alignment);
   let best: Greedy<V> | undefined;
-  for (const ordering of orderings) {
-    const order = ordered(values.map(unpinned), ordering);
-    for (const leaning of ['donated first', 'arena while it does not grow'] as const) {
-      for (const find of [lowestFit, snuggestFit]) {
-        const found = greedily(values, order, regions, { alignment, leaning, find });
-        if (best === undefined || found.arenaBytes < best.arenaBytes) best = found;
-        if (best.arenaBytes <= lowerBoundBytes) return { ...best, lowerBoundBytes };
-        if (options.deadline !== undefined && options.deadline.now() >= options.deadline.until) return { ...best, lowerBoundBytes };
-      }
-    }
+  let promising: { readonly plan: Greedy<V>; readonly least: number } | undefined;
+  for (const plan of greedyPlans(values, regions, alignment)) {
+    if (best === undefined || plan.arenaBytes < best.arenaBytes) best = plan;
+    if (best.arenaBytes <= lowerBoundBytes) break;
+    if (deadline === undefined) continue;
+    const least = leastBytes(inArena(values, regions, plan).map((value) => whole(value, alignment)));
+    if (promising === undefined || least < promising.least) promising = { plan, least };
+    if (deadline.now() >= deadline.until) break;
   }
-  return { ...best!, lowerBoundBytes };
+  if (best === undefined) throw new Error('internal: runtime/plan: a value fits into no region that it may lie in');
+  if (best.arenaBytes > lowerBoundBytes && deadline !== undefined && promising !== undefined) {
+    const packed = packArena(values, regions, promising.plan, alignment, deadline);
+    if (packed.arenaBytes < best.arenaBytes) best = packed;
+  }
+  return { ...best, lowerBoundBytes };
 }
 
-interface Greedy<V> {
-  readonly placements: Map<V, Placement>;
+/** Leaves what lies in donated regions where it is, and searches for a better plan of the arena. */
+function packArena<V extends Value>(values: readonly V[], regions: readonly Region[], plan: Greedy<V>, alignment: number, deadline: Deadline): Greedy<V> {
+  const loose = inArena(values, regions, plan);
+  const buffers = loose.map((value) => whole(value, alignment));
+  const start = { offsets: loose.map((value) => plan.placements.get(value)!.offset), bytes: plan.arenaBytes };
+  const { offsets, bytes } = improved(buffers, start, deadline).plan;
+  const placements = new Map(plan.placements);
+  loose.forEach((value, i) => placements.set(value, { region: plan.placements.get(value)!.region, offset: offsets[i]! }));
+  return { placements, arenaBytes: bytes };
+}
+
+function inArena<V extends Value>(values: readonly V[], regions: readonly Region[], { placements }: Greedy<V>): V[] {
+  const arenas = new Set(regions.filter(({ kind }) => kind === 'arena').map(({ id }) => id));
+  return values.filter((value) => arenas.has(placements.get(value)!.region));
+}
+
+const whole = ({ bytes, born, dies, fixed }: Value, alignment: number): Buffer => ({
+  bytes: roundUp(bytes, alignment),
+  born,
+  dies,
+  alignment,
+  ...(fixed !== undefined && { fixed: fixed.offset }),
+});
+
+export interface Greedy<V> {
+  readonly placements: ReadonlyMap<V, Placement>;
   readonly arenaBytes: number;
 }
 
@@ -93,7 +122,20 @@ interface Way {
   readonly find: (shelf: Shelf, wanted: Wanted) => number | undefined;
 }
 
-function greedily<V extends Value>(values: readonly V[], order: readonly number[], regions: readonly Region[], way: Way): Greedy<V> {
+/** A plan for each order, leaning and fit with which every value finds a place. */
+export function* greedyPlans<V extends Value>(values: readonly V[], regions: readonly Region[], alignment: number): Iterable<Greedy<V>> {
+  for (const ordering of orderings) {
+    const order = ordered(values.map(unpinned), ordering);
+    for (const leaning of ['donated first', 'arena while it does not grow'] as const) {
+      for (const find of [lowestFit, snuggestFit]) {
+        const plan = greedily(values, order, regions, { alignment, leaning, find });
+        if (plan !== undefined) yield plan;
+      }
+    }
+  }
+}
+
+function greedily<V extends Value>(values: readonly V[], order: readonly number[], regions: readonly Region[], way: Way): Greedy<V> | undefined {
   const { alignment, leaning, find } = way;
   const shelves = new Map(
     regions.map((region) => [region.id, { region, shelf: emptyShelf(values.length, region.kind === 'arena' ? Infinity : region.bytes) }]),
@@ -113,13 +155,12 @@ function greedily<V extends Value>(values: readonly V[], order: readonly number[
     if (value.fixed !== undefined) continue;
     const want = wanted(value, alignment);
     const allowed = regions.filter(({ id }) => value.regions === undefined || value.regions.includes(id));
-    const inArena = allowed
+    const arena = allowed
       .filter(({ kind }) => kind === 'arena')
       .map(({ id }) => ({ region: id, offset: find(shelves.get(id)!.shelf, want)! }))[0];
-    const spares = leaning === 'donated first' || inArena === undefined || inArena.offset + want.bytes > arenaBytes;
-    const left = spares ? inDonated(allowed, shelves, want, find) : undefined;
-    const chosen = left ?? inArena;
-    if (chosen === undefined) throw new Error(`internal: runtime/plan: ${value.name ?? 'a value'} fits into no region that it may lie in`);
+    const spares = leaning === 'donated first' || arena === undefined || arena.offset + want.bytes > arenaBytes;
+    const chosen = (spares ? inDonated(allowed, shelves, want, find) : undefined) ?? arena;
+    if (chosen === undefined) return undefined;
     settle(value, want, chosen);
   }
   return { placements, arenaBytes };
