@@ -224,13 +224,16 @@ const makers = {
   },
 };
 
-/** Declarations name their neighbours as people's compilers look for them: `./x.js`. */
+/** Declarations name their neighbours as people's compilers look for them, `./x.js`, and the parts of the library they need. */
 async function withJsExtensions(folder) {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith('.d.ts')) continue;
     const file = path.join(entry.parentPath, entry.name);
     const text = await readFile(file, 'utf8');
-    await writeFile(file, text.replace(/((?:from|import)\s*\(?\s*["']\.{1,2}\/[^"']*)\.ts(["'])/g, '$1.js$2'));
+    const named = text.replace(/((?:from|import)\s*\(?\s*["']\.{1,2}\/[^"']*)\.ts(["'])/g, '$1.js$2');
+    // Arrays can be disposed by `using`; a project whose own `lib` is older still compiles.
+    const head = /Symbol\.dispose|Disposable\b/.test(named) ? '/// <reference lib="esnext.disposable" />\n' : '';
+    await writeFile(file, head + named);
   }
 }
 
