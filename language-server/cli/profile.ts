@@ -50,7 +50,11 @@ export async function profileCommand(argv: readonly string[], io: IO, token: Can
   const format = args.value('format') ?? 'text';
   const limits = readLimits(args, io);
   if (args.has('compare-allocators')) return compareAllocators(args, { ...target(args), ...runOptions(args, io, format) }, io, token);
-  const result = await measure({ ...target(args), ...runOptions(args, io, format) }, token);
+  const page = args.value('browser');
+  const result =
+    page === undefined
+      ? await measure({ ...target(args), ...runOptions(args, io, format) }, token)
+      : await measurePage(page, args, io, format, token);
   if (result.report === null) throw new UsageError(result.message ?? 'the program could not be run', 'see above');
   try {
     await write(result, result.report, format, args, io);
@@ -58,6 +62,26 @@ export async function profileCommand(argv: readonly string[], io: IO, token: Can
   } finally {
     result.release();
   }
+}
+
+async function measurePage(url: string, args: Arguments, io: IO, format: string, token: Cancellation): Promise<ProfileResult> {
+  if (args.has('command') || args.positional.length > 0)
+    throw new UsageError('`--browser` and a program cannot both be profiled', 'give one of them');
+  const { profilePage } = await import('../measure/browser.ts');
+  const seconds = args.value('seconds');
+  const chrome = args.value('chrome');
+  if (seconds === undefined) io.err('the profile is written when the tab is closed, or on Ctrl-C\n');
+  return profilePage(
+    {
+      url,
+      cwd: io.cwd,
+      env: io.env,
+      output: format === 'text' && !args.has('out') ? io.out : io.err,
+      ...(seconds === undefined ? {} : { seconds: readSeconds('--seconds', seconds) }),
+      ...(chrome === undefined ? {} : { chrome: resolve(io.cwd, chrome) }),
+    },
+    token,
+  );
 }
 
 function target(args: Arguments): { entry: string; args: readonly string[] } | { command: readonly string[] } {

@@ -22,26 +22,29 @@ export interface AttachOptions {
   readonly cwd: string;
   /** Folder of maps that the run left, if any. */
   readonly maps: string | undefined;
-  /** Maps that were read elsewhere (a page's, from its server), by the name the stack gives the file. */
-  readonly known?: ReadonlyMap<string, SourceMapInput>;
 }
 
-export function createAttach({ cwd, maps, known }: AttachOptions): Attach {
+export function createAttach({ cwd, maps }: AttachOptions): Attach {
   const sources = new Map<string, TraceMap | undefined>();
   const names = new Map<string, string>();
   const frames = new Map<string, Frame>();
 
+  /** Read when the first frame asks, after the run. */
+  let kept: ReadonlyMap<string, Kept> | undefined;
+  const beside = (): ReadonlyMap<string, Kept> => (kept ??= keptFiles(maps));
+
   function mapOf(file: string): TraceMap | undefined {
     if (sources.has(file)) return sources.get(file);
-    const map = known?.get(file);
-    const found = map !== undefined ? traceMap(map, file) : (keptMap(maps, file) ?? writtenMap(pathOf(file)));
+    const map = beside().get(file)?.map;
+    const found =
+      map === undefined ? writtenMap(pathOf(file)) : traceMap(map, /^[a-z-]+:\/\//i.test(file) ? file : pathToFileURL(file).href);
     sources.set(file, found);
     return found;
   }
 
   function nameOf(file: string): string {
     let name = names.get(file);
-    if (name === undefined) names.set(file, (name = relativeName(cwd, pathOf(file))));
+    if (name === undefined) names.set(file, (name = relativeName(cwd, pathOf(beside().get(file)?.local ?? file))));
     return name;
   }
 
@@ -101,14 +104,21 @@ function traceMap(map: SourceMapInput, url: string): TraceMap | undefined {
   }
 }
 
-/** Maps beside the events, read when the first frame asks; the folder is small. */
-function keptMap(folder: string | undefined, file: string): TraceMap | undefined {
-  if (folder === undefined || !existsSync(folder)) return undefined;
-  for (const name of readdirSync(folder)) {
-    const kept = readJson(join(folder, name));
-    if (kept?.['file'] === file) return traceMap(kept['map'] as SourceMapInput, file.startsWith('file:') ? file : pathToFileURL(file).href);
-  }
-  return undefined;
+/** What a run left about a file that it loaded: its map, or only where it lies. */
+interface Kept {
+  readonly map?: SourceMapInput;
+  readonly local?: string;
+}
+
+function keptFiles(folder: string | undefined): ReadonlyMap<string, Kept> {
+  if (folder === undefined || !existsSync(folder)) return new Map();
+  return new Map(
+    readdirSync(folder).flatMap((name): readonly (readonly [string, Kept])[] => {
+      const kept = readJson(join(folder, name));
+      const file = kept?.['file'];
+      return typeof file === 'string' ? [[file, kept as Kept]] : [];
+    }),
+  );
 }
 
 /** The map that a generated file names in its last line: inside the file, or beside it. */

@@ -74,6 +74,25 @@ function instrument(): readonly string[] {
   return [pathToFileURL(bundle).href];
 }
 
+/** What is injected into a page, as built; from the sources it is bundled first. */
+export function browserScript(): string {
+  const source = join(root, 'runtime', 'instrument', 'browser.ts');
+  if (!import.meta.url.endsWith('.ts') || !existsSync(source)) return join(root, 'dist', 'runtime', 'browser.js');
+  const bundle = join(root, '.cache', 'instrument', 'browser.js');
+  const esbuild = createRequire(import.meta.url)('esbuild') as { buildSync(options: object): unknown };
+  esbuild.buildSync({
+    entryPoints: [source],
+    outfile: bundle,
+    bundle: true,
+    format: 'iife',
+    platform: 'browser',
+    target: 'es2022',
+    keepNames: true,
+    logLevel: 'silent',
+  });
+  return bundle;
+}
+
 const tsx = (): string => pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 
 /**

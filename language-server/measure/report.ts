@@ -4,6 +4,7 @@
  * Takes events that are already attached to sources. Kinds of staging memory are told apart by a key of their own, since
  * readers of the contract know four kinds. Depends on: events, protocol.
  */
+import { writeBytes } from '../../runtime/core/bytes.ts';
 import { byFunction } from '../../runtime/events/by-function.ts';
 import type { FunctionTotals } from '../../runtime/events/by-function.ts';
 import { bySite, bytesOf, linesAtPeak, placeOf, siteOf } from '../../runtime/events/by-site.ts';
@@ -12,7 +13,9 @@ import { leaks } from '../../runtime/events/leaks.ts';
 import { createLedger } from '../../runtime/events/ledger.ts';
 import type { Change } from '../../runtime/events/ledger.ts';
 import { peak } from '../../runtime/events/peak.ts';
+import { rounds } from '../../runtime/events/rounds.ts';
 import type { Alive } from '../../runtime/events/peak.ts';
+import type { Growth } from '../../runtime/events/rounds.ts';
 import type { FunctionReport, JitReport, LiveArray, ProfileReport } from '../protocol.ts';
 
 type Places = ReadonlyMap<number, readonly Frame[]>;
@@ -35,7 +38,7 @@ export interface Reporter {
 export function createReporter(): Reporter {
   const ledger = createLedger();
   const { places } = ledger;
-  const folds = { peak: peak(), lines: bySite(places), functions: byFunction(places), leaks: leaks(places) };
+  const folds = { peak: peak(), lines: bySite(places), functions: byFunction(places), leaks: leaks(places), rounds: rounds() };
   const devices: Device[] = [];
   const warnings = new Set<string>();
 
@@ -65,12 +68,15 @@ export function createReporter(): Reporter {
       leaks: folds.leaks.result().toSorted((a, b) => b.bytes - a.bytes),
       wallMs,
       exitCode,
-      notes: [...notes, ...warnings],
+      notes: [...notes, ...growthNote(folds.rounds.result()), ...warnings],
     };
   }
 
   return { take, report, places };
 }
+
+const growthNote = (growth: Growth | undefined): readonly string[] =>
+  growth === undefined ? [] : [`memory grew by ${writeBytes(growth.bytesPerRound)} in each of the last of ${growth.rounds} rounds`];
 
 /** The device that ran the arrays: our runtime's, else a GPU with its adapter's name, else a library's backend. */
 function chosenDevice(devices: readonly Device[]): Device | undefined {

@@ -54,8 +54,11 @@ export const never: Cancellation = { isCancellationRequested: false, onCancellat
 /** The end of the queue. The one state of this module: a machine has one set of cores to measure with. */
 let queue: Promise<unknown> = Promise.resolve();
 
-export function profile(options: ProfileOptions, token: Cancellation = never): Promise<ProfileResult> {
-  const turn = queue.then(() => run(options, token));
+export const profile = (options: ProfileOptions, token: Cancellation = never): Promise<ProfileResult> => queued(() => run(options, token));
+
+/** Waits for its turn to measure. */
+export function queued<Result>(work: () => Promise<Result>): Promise<Result> {
+  const turn = queue.then(work);
   queue = turn.catch(() => undefined);
   return turn;
 }
@@ -141,7 +144,13 @@ function judge(ending: Exclude<Ending, { kind: 'notStarted' }>, timeoutMs: numbe
   }
 }
 
-const refused = (message: string): ProfileResult => ({ state: 'refused', message, report: null, events: null, release: () => undefined });
+export const refused = (message: string): ProfileResult => ({
+  state: 'refused',
+  message,
+  report: null,
+  events: null,
+  release: () => undefined,
+});
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 

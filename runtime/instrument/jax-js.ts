@@ -29,7 +29,8 @@ interface ArrayFields {
 
 /** What the added lines call. */
 export interface JaxJsHook {
-  backend(prototype: Backend): void;
+  /** The watched `malloc` of a backend that is met for the first time. */
+  backend(backend: Backend): Backend['malloc'] | undefined;
   array(array: object, fields: ArrayFields): void;
 }
 
@@ -52,6 +53,7 @@ const mostWaiting = 256;
 /** Returns what writes the events that still wait for their shapes. */
 export function watchJaxJs(recorder: Recorder, target: object): () => void {
   const slots = new WeakMap<object, Map<number, Slot>>();
+  const met = new WeakSet<object>();
   const told = new Set<string>();
   let waiting: Slot[] = [];
   let shapeless = 0;
@@ -153,9 +155,12 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
   }
 
   const hook: JaxJsHook = {
-    backend(prototype) {
-      if (['malloc', 'incRef', 'decRef'].every((name) => typeof (prototype as unknown as Record<string, unknown>)[name] === 'function'))
-        follow(prototype);
+    backend(backend) {
+      const prototype = Object.getPrototypeOf(backend) as Backend;
+      if (met.has(prototype)) return undefined;
+      met.add(prototype);
+      follow(prototype);
+      return prototype.malloc;
     },
     array(array, { source, st, dtype, backend }) {
       followDisposal(array);
@@ -182,14 +187,19 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
  */
 export function hookedSource(source: string): string | undefined {
   const hook = `globalThis[Symbol.for(${JSON.stringify(hookName)})]`;
-  const backends = [...source.matchAll(/^(?:var|let|const) (\w*Backend) = class\b/gm)].map((found) => found[1]!);
+  // The first allocation of a backend hands its class over, and is done again by the wrapper.
+  const allocating = /\bmalloc\((\w+), ?(\w+)\) ?\{/g;
   const constructed = /this\.#committed = args\.committed;/;
   // An array that was only an expression so far gets a slot when its values are asked for.
   const realized = /this\.#source = (?:output|this\.#backend\.malloc\([^;]*\));/g;
-  if (backends.length === 0 && !constructed.test(source)) return undefined;
-  const lines = source
+  const isBackend = /\bincRef\(/.test(source) && /\bdecRef\(/.test(source) && source.search(allocating) !== -1;
+  if (!isBackend && !constructed.test(source)) return undefined;
+  return source
     .replace(constructed, (text) => `${text}${hook}?.array(this,args);`)
-    .replace(realized, (text) => `${text}${hook}?.array(this,{source:this.#source,st:this.#st,dtype:this.#dtype,backend:this.#backend});`);
-  const handed = backends.map((name) => `${hook}?.backend(${name}.prototype);`).join('');
-  return handed === '' ? lines : `${lines}\n;${handed}\n`;
+    .replace(realized, (text) => `${text}${hook}?.array(this,{source:this.#source,st:this.#st,dtype:this.#dtype,backend:this.#backend});`)
+    .replace(allocating, (text, bytes: string, initial: string) =>
+      isBackend
+        ? `${text}const $watched=${hook}?.backend(this);if($watched!==undefined)return $watched.call(this,${bytes},${initial});`
+        : text,
+    );
 }

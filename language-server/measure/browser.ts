@@ -1,0 +1,303 @@
+/**
+ * Profiles a page: the person's Chrome with a fresh profile of its own, the instrument injected before the page's scripts.
+ *
+ * Scripts are seen on their way in, as a loader sees modules in Node: a library hands over what it does not export, and
+ * the person's functions are counted. Events come out through a binding and lie in a folder like those of any run. Source
+ * maps are asked from where the page's server says. Depends on: browser-path, run, stream, instrument (what is added to
+ * modules), chrome-remote-interface, node.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import CDP from 'chrome-remote-interface';
+import type { Client } from 'chrome-remote-interface';
+import { hookedSource } from '../../runtime/instrument/jax-js.ts';
+import { rewrite } from '../../runtime/instrument/rewrite.ts';
+import { browserSwitches, findBrowser } from './browser-path.ts';
+import { killGroup } from './child.ts';
+import type { Cancellation } from './child.ts';
+import { browserScript } from './command.ts';
+import { queued, readReport, refused } from './run.ts';
+import type { ProfileResult } from './run.ts';
+import { nameRun } from './stream.ts';
+
+export interface PageOptions {
+  readonly url: string;
+  readonly cwd?: string;
+  readonly chrome?: string;
+  /** Report after so long; else when the tab closes or the run is cancelled. */
+  readonly seconds?: number;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The page's console, and what the browser says of it. */
+  readonly output?: (text: string) => void;
+}
+
+const names = { send: '$tidemarkSend', finish: '$tidemarkFinish' } as const;
+
+export const profilePage = (options: PageOptions, token: Cancellation): Promise<ProfileResult> => queued(() => run(options, token));
+
+async function run(options: PageOptions, token: Cancellation): Promise<ProfileResult> {
+  const cwd = resolve(options.cwd ?? process.cwd());
+  const env = options.env ?? process.env;
+  if (!URL.canParse(options.url))
+    return refused(`${options.url} is no address of a page\nfix: write it whole, such as http://localhost:5173/`);
+  const browser = findBrowser({ chosen: options.chrome, env, platform: process.platform, exists: existsSync });
+  if (browser.kind === 'missing') return refused(browser.message);
+  const unreachable = await whyUnreachable(options.url);
+  if (unreachable !== undefined) return refused(unreachable);
+
+  const events = mkdtempSync(join(tmpdir(), 'tidemark-'));
+  mkdirSync(join(events, 'maps'));
+  nameRun(events, cwd);
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-browser-'));
+  const start = Date.now();
+  const setting = {
+    env,
+    platform: process.platform,
+    isRoot: process.getuid?.() === 0,
+    hasGPU: existsSync('/dev/dri') || process.platform !== 'linux',
+    folder,
+  };
+  const child = spawn(browser.path, [...browserSwitches(setting)], {
+    detached: process.platform !== 'win32',
+    stdio: 'ignore',
+    env: env as NodeJS.ProcessEnv,
+  });
+  const release = (): void => rmSync(events, { recursive: true, force: true });
+  try {
+    const port = await debuggingPort(folder, child);
+    if (port === undefined)
+      return refused(
+        `${browser.path} started but gave no way to watch it\nfix: close other instances, or name another browser with \`--chrome PATH\``,
+      );
+    const ending = await watchTab(port, events, cwd, options, token);
+    const notes = ending.message === null ? [] : [ending.message];
+    const report = await readReport(events, {
+      entry: options.url,
+      wallMs: Date.now() - start,
+      exitCode: ending.state === 'done' ? 0 : null,
+      notes,
+    });
+    return { ...ending, report, events, release };
+  } finally {
+    killGroup(child);
+    await removed(folder);
+  }
+}
+
+/** The page's server is asked first: a browser would show its own page for an error, and that would be profiled. */
+async function whyUnreachable(url: string): Promise<string | undefined> {
+  if (!/^https?:/.test(url)) return undefined;
+  try {
+    await fetch(url, { signal: AbortSignal.timeout(10_000) });
+    return undefined;
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    return `nothing answers at ${url} (${cause})\nfix: start its server first, or correct the address`;
+  }
+}
+
+async function debuggingPort(folder: string, child: { readonly exitCode: number | null }): Promise<number | undefined> {
+  const file = join(folder, 'DevToolsActivePort');
+  for (let waited = 0; waited < 30_000 && child.exitCode === null; waited += 50) {
+    if (existsSync(file)) {
+      const port = Number(readFileSync(file, 'utf8').split('\n')[0]);
+      if (port > 0) return port;
+    }
+    await pause(50);
+  }
+  return undefined;
+}
+
+/** A browser goes on writing for a moment after it was told to end. */
+async function removed(folder: string): Promise<void> {
+  for (let i = 0; i < 20; i += 1) {
+    try {
+      return rmSync(folder, { recursive: true, force: true });
+    } catch {
+      await pause(100);
+    }
+  }
+}
+
+type Ending = Pick<ProfileResult, 'state' | 'message'>;
+
+async function watchTab(
+  port: number,
+  events: string,
+  cwd: string,
+  { url, seconds, output }: PageOptions,
+  token: Cancellation,
+): Promise<Ending> {
+  const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as readonly { id: string; type: string }[];
+  const tab = targets.find(({ type }) => type === 'page');
+  if (tab === undefined) return { state: 'failed', message: 'the browser opened no tab' };
+  const client = await CDP({ host: '127.0.0.1', port, target: tab.id, local: true });
+  const scripts = createScripts(client, events, cwd);
+  const file = join(events, 'page.ndjson');
+  writeFileSync(file, '');
+  client.on('event', ({ method, params }) => {
+    if (method === 'Runtime.bindingCalled' && params['name'] === names.send) appendFileSync(file, String(params['payload']));
+    if (method === 'Debugger.scriptParsed') scripts.parsed(String(params['url']), String(params['sourceMapURL'] ?? ''));
+    if (method === 'Fetch.requestPaused') void scripts.passOn(params);
+    if (method === 'Runtime.consoleAPICalled') output?.(consoleText(params));
+    if (method === 'Runtime.exceptionThrown') output?.(exceptionText(params));
+  });
+  const closed = new Promise<Ending>((settle) => {
+    client.on('disconnect', () => settle({ state: 'done', message: null }));
+    client.on('event', ({ method }) => {
+      if (method === 'Inspector.targetCrashed')
+        settle({ state: 'failed', message: 'the tab crashed; the profile reaches up to that point' });
+    });
+  });
+  for (const domain of ['Page', 'Runtime', 'Debugger', 'Inspector']) await client.send(`${domain}.enable`);
+  await client.send('Debugger.setSkipAllPauses', { skip: true });
+  await client.send('Runtime.addBinding', { name: names.send });
+  await client.send('Page.addScriptToEvaluateOnNewDocument', { source: readFileSync(browserScript(), 'utf8') });
+  await client.send('Fetch.enable', { patterns: [{ resourceType: 'Script', requestStage: 'Response' }] });
+  await client.send('Page.navigate', { url });
+  const cancelled = new Promise<Ending>((settle) => token.onCancellationRequested(() => settle({ state: 'done', message: null })));
+  const elapsed = seconds === undefined ? [] : [pause(seconds * 1000).then((): Ending => ({ state: 'done', message: null }))];
+  const ending = await Promise.race([closed, cancelled, ...elapsed]);
+  await finish(client);
+  await scripts.keepMaps();
+  await client.close().catch(() => undefined);
+  return ending;
+}
+
+/** A forced collection, then the page's last word; a tab that is gone has said what it could. */
+async function finish(client: Client): Promise<void> {
+  try {
+    await client.send('HeapProfiler.enable');
+    await client.send('HeapProfiler.collectGarbage');
+    await client.send('Runtime.evaluate', { expression: `globalThis[${JSON.stringify(names.finish)}]?.()` });
+    await pause(50);
+  } catch {
+    // The tab was closed.
+  }
+}
+
+interface Scripts {
+  parsed(url: string, sourceMapUrl: string): void;
+  /** Lets a script through, with what is added to it. */
+  passOn(request: Record<string, unknown>): Promise<void>;
+  keepMaps(): Promise<void>;
+}
+
+function createScripts(client: Client, events: string, cwd: string): Scripts {
+  const maps = new Map<string, string>();
+  let nextCounter = 0;
+
+  function changed(source: string, url: string): string | undefined {
+    const hooked = source.includes('decRef(') ? hookedSource(source) : undefined;
+    if (hooked !== undefined) return hooked;
+    if (/\/node_modules\/|\/@vite\/|\/@id\/|\/@react-refresh/.test(url)) return undefined;
+    const rewritten = rewrite(source, url, nextCounter);
+    if (rewritten === undefined) return undefined;
+    nextCounter += rewritten.table.functions.length;
+    return nextCounter < 1 << 16 ? rewritten.source : undefined;
+  }
+
+  return {
+    parsed(url, sourceMapUrl) {
+      if (/^https?:/.test(url)) maps.set(url, sourceMapUrl);
+    },
+    async passOn({ requestId, request, responseHeaders, responseStatusCode }) {
+      try {
+        const { url } = request as { url: string };
+        const { body, base64Encoded } = (await client.send('Fetch.getResponseBody', { requestId })) as {
+          body: string;
+          base64Encoded: boolean;
+        };
+        const source = base64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
+        const text = responseStatusCode === 200 ? changed(source, url) : undefined;
+        if (text === undefined) return void (await client.send('Fetch.continueRequest', { requestId }));
+        const headers = (responseHeaders as readonly { name: string; value: string }[]).filter(
+          ({ name }) => !/^content-(length|encoding)$/i.test(name),
+        );
+        await client.send('Fetch.fulfillRequest', {
+          requestId,
+          responseCode: 200,
+          responseHeaders: headers,
+          body: Buffer.from(text).toString('base64'),
+        });
+      } catch {
+        await client.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
+      }
+    },
+    async keepMaps() {
+      for (const [url, address] of maps) {
+        const map = await readMap(url, address);
+        const sources = map === undefined ? [] : (map['sources'] as readonly (string | null)[]);
+        const root = map === undefined ? '' : String(map['sourceRoot'] ?? '');
+        const kept =
+          map === undefined
+            ? identity(url, cwd)
+            : {
+                file: url,
+                map: {
+                  ...map,
+                  sourceRoot: '',
+                  sources: sources.map((source) =>
+                    source === null
+                      ? null
+                      : localAddress(new URL(root + source, address.startsWith('data:') ? url : new URL(address, url)).href, cwd),
+                  ),
+                },
+              };
+        if (kept !== undefined)
+          writeFileSync(join(events, 'maps', `${createHash('sha1').update(url).digest('hex')}.json`), JSON.stringify(kept));
+      }
+    },
+  };
+}
+
+async function readMap(url: string, address: string): Promise<Record<string, unknown> | undefined> {
+  if (address === '') return undefined;
+  try {
+    const response = await fetch(new URL(address, url), { signal: AbortSignal.timeout(5000) });
+    const map: unknown = await response.json();
+    return typeof map === 'object' && map !== null && 'sources' in map ? (map as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file that is served as it is: only its name changes. */
+const identity = (url: string, cwd: string): { file: string; local: string } | undefined => {
+  const local = localAddress(url, cwd);
+  return local === url ? undefined : { file: url, local };
+};
+
+/** Where a served file lies in the folder that is worked in: below it, below `public`, or by the server's own sign for a path. */
+function localAddress(url: string, cwd: string): string {
+  if (!/^https?:/.test(url)) return url;
+  const path = decodeURIComponent(new URL(url).pathname);
+  const candidates = path.startsWith('/@fs/')
+    ? [path.slice('/@fs'.length)]
+    : [join(cwd, path), join(cwd, 'public', path), ...folders(cwd).map((folder) => join(cwd, folder, path))];
+  const found = candidates.find(existsSync);
+  return found === undefined ? url : pathToFileURL(found).href;
+}
+
+/** A server's root is often one folder down. */
+const folders = (cwd: string): readonly string[] =>
+  readdirSync(cwd, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules' && !entry.name.startsWith('.'))
+    .map(({ name }) => name);
+
+function consoleText({ type, args }: Record<string, unknown>): string {
+  const parts = (args as readonly { value?: unknown; description?: string }[]).map((arg) =>
+    arg.value === undefined ? (arg.description ?? '') : String(arg.value),
+  );
+  return `${String(type)}: ${parts.join(' ')}\n`;
+}
+
+function exceptionText({ exceptionDetails }: Record<string, unknown>): string {
+  const details = exceptionDetails as { text: string; exception?: { description?: string } };
+  return `error: ${details.exception?.description ?? details.text}\n`;
+}
