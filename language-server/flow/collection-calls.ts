@@ -11,7 +11,7 @@ import { add, copyOf, iterated, listOf, members, oneOf, take, unique } from './c
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { lostBy, siteOf, type Place } from './events.ts';
 import type { State } from './state.ts';
-import { emptyFields, hostValue, undefinedValue, type Value } from './values.ts';
+import { emptyFields, hostValue, undefinedValue, type Node, type Value } from './values.ts';
 
 type Does = Extract<Role, { kind: 'collection' }>['does'];
 
@@ -40,9 +40,17 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
       if (/sort|reverse/i.test(name)) return returned(state, target);
       const known = node.fields.get(keyOf(args[0]));
       if (known !== undefined) return returned(state, known);
-      const all = unique(members(node));
+      looked(engine, state, node);
+      const all = unique(members(node).filter((member) => member.kind !== 'literal'));
       const absent = state.fork();
-      if (all.length > 0) return [{ state, kind: 'return', value: oneOf(engine, state, all, site.span) }, { state: absent, kind: 'return', value: undefinedValue }];
+      const key = keyOf(args[0]);
+      if (node.shape === 'map') absent.setField(target.id, key, undefinedValue);
+      if (all.length > 0) {
+        const value = oneOf(engine, state, all, site.span);
+        // On this path the key is that of the member.
+        if (all.length === 1 && node.pool.length === 1 && node.shape === 'map') state.change(target.id, { pool: [], fields: new Map([...node.fields, [key, value]]) });
+        return [{ state, kind: 'return', value }, { state: absent, kind: 'return', value: undefinedValue }];
+      }
       if (!node.open) return returned(state, undefinedValue);
       return [{ state, kind: 'return', value: openMember(engine, state, target.id, node, keyOf(args[0]), { ...site.type, nullable: false }, engine.dropped(state)) }, { state: absent, kind: 'return', value: undefinedValue }];
     }
@@ -110,8 +118,15 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
       const pairs = all.map((value, i) => state.allocate(`${id}pair${i}`, { shape: 'list', fields: new Map([['0', hostValue(`${id}key${i};`)], ['1', value]]), pool: [], open: false, many: false, type: { holds: 'tree' } }, engine.dropped(state)));
       return returned(state, listOf(engine, state, pairs, id, site.type, node.open));
     }
-    case 'keys': case 'replace': return returned(state, host());
+    case 'keys': case 'replace':
+      if (node !== undefined) looked(engine, state, node);
+      return returned(state, host());
   }
+}
+
+/** A function that looks for a key before it adds one keeps a cache: as large as there are keys. */
+export function looked(engine: Engine, state: State, node: Node): void {
+  if (node.home !== undefined) engine.collector.looked.add(`${node.home} ${state.frame.fn.id}`);
 }
 
 function repeatedIn(state: State, place: Place): boolean {

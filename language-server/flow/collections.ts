@@ -37,7 +37,7 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
     escape(engine, state, value, span);
     return;
   }
-  noteStored(engine, state, target.id, node, value, span, repeated);
+  noteStored(engine, state, target.id, node, value, span, repeated, key !== undefined);
   if (node.escaped || node.life?.origin === 'caller') blur(state, value);
   if (key !== undefined && node.shape !== 'list') return state.setField(target.id, key, value);
   const next = [...node.fields.keys()].filter(isIndex).length;
@@ -51,7 +51,7 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
 }
 
 /** Storing an array into something that was there before a trace, or into a collection that only ever grows. */
-export function noteStored(engine: Engine, state: State, target: ObjectId, node: Node, value: Value, span: Span, repeated: boolean): void {
+export function noteStored(engine: Engine, state: State, target: ObjectId, node: Node, value: Value, span: Span, repeated: boolean, keyed = true): void {
   let stored: string | undefined;
   leaves(state, value, (id, inner, life) => {
     if (life.traced && !node.traced && state.tracing > 0) engine.collector.see({ kind: 'tracerStored', span, function: state.frame.fn.id, array: named(life), target: node.home?.slice(node.home.lastIndexOf('.') + 1) ?? 'a collection' }, state.frame.context);
@@ -64,7 +64,7 @@ export function noteStored(engine: Engine, state: State, target: ObjectId, node:
   const home = node.home;
   const key = `${home} ${span.file}:${span.start}`;
   if (engine.collector.muted === 0 && !engine.collector.added.has(key)) {
-    engine.collector.added.set(key, { root: engine.collector.root, observation: { kind: 'retained', span, function: state.frame.fn.id, array: { library: stored, words: wordsOf(stored) }, collection: home.slice(Math.max(home.lastIndexOf('.'), home.lastIndexOf(':')) + 1), where: home.includes('.fields.') ? 'class' : 'module', scalar: false } });
+    engine.collector.added.set(key, { root: engine.collector.root, keyed, observation: { kind: 'retained', span, function: state.frame.fn.id, array: { library: stored, words: wordsOf(stored) }, collection: home.slice(Math.max(home.lastIndexOf('.'), home.lastIndexOf(':')) + 1), where: home.includes('.fields.') ? 'class' : 'module', scalar: false } });
   }
   void target;
 }

@@ -50,10 +50,12 @@ export class Collector {
   readonly consumed = new Set<string>();
   /** Homes of collections that lose members, or are handed to somebody who may empty them. */
   readonly emptied = new Set<string>();
-  readonly added = new Map<string, { readonly observation: Extract<Seen, { kind: 'retained' }>; readonly root: FunctionId }>();
+  readonly added = new Map<string, { readonly observation: Extract<Seen, { kind: 'retained' }>; readonly root: FunctionId; readonly keyed: boolean }>();
   /** Fields of classes that hold arrays, and the classes that free some. */
   readonly owners = new Map<string, Extract<Seen, { kind: 'ownerWithoutDispose' }>>();
   readonly freeing = new Set<string>();
+  /** `home function`: a function that looks into a collection by key. */
+  readonly looked = new Set<string>();
   /** Call contexts are named per walk: this keeps those of several walks apart. */
   readonly prefix: string;
   root: FunctionId = '';
@@ -158,6 +160,7 @@ export class Collector {
     for (const key of other.consumed) this.consumed.add(key);
     for (const key of other.emptied) this.emptied.add(key);
     for (const key of other.freeing) this.freeing.add(key);
+    for (const key of other.looked) this.looked.add(key);
     for (const [key, added] of other.added) this.added.set(key, added);
     for (const [key, owner] of other.owners) this.owners.set(key, owner);
   }
@@ -196,7 +199,7 @@ export class Collector {
       const certain = [...contexts.keys()].some((context) => !this.fine.has(`${at(observation.span)} ${context}`));
       observations.push({ ...observation, certain } as Observation);
     }
-    for (const [home, { observation }] of this.added) if (!this.emptied.has(home.slice(0, home.lastIndexOf(' ')))) observations.push({ ...observation, certain: true });
+    for (const [home, { observation, keyed }] of this.added) if (!this.emptied.has(home.slice(0, home.lastIndexOf(' '))) && !(keyed && this.looked.has(`${home.slice(0, home.lastIndexOf(' '))} ${observation.function}`))) observations.push({ ...observation, certain: true });
     for (const [className, observation] of this.owners) if (!this.freeing.has(className)) observations.push({ ...observation, certain: true });
     const calls: CompiledCall[] = [...this.compiled.values()].map(({ call, arguments: args }) => ({
       ...call,

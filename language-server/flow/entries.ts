@@ -11,6 +11,7 @@ import { consumes, leaves, named } from './arrays.ts';
 import { Collector, factsOf } from './collector.ts';
 import type { Exit } from './engine.ts';
 import type { Facts } from './facts.ts';
+import { beside } from './relevance.ts';
 import { State } from './state.ts';
 import { emptyFields, objectValue, undefinedValue, type Node, type Value } from './values.ts';
 import { Walker, defaultLimits, type Limits } from './walk.ts';
@@ -76,7 +77,7 @@ function* leftoversOf(walker: Walker, collector: Collector, unit: Unit, visited:
   const reachedHere = (id: FunctionId | undefined): boolean => id !== undefined && (visited.has(id) || collector.visited.has(id));
   for (const cls of unit.classes.values()) if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere)) yield* classEntries(walker, collector, cls);
   for (const fn of unit.functions.values()) {
-    if (reachedHere(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor' || fn.kind === 'module') continue;
+    if (reachedHere(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor' || fn.kind === 'module' || beside(walker.project, fn)?.large === true) continue;
     if (fn.class === undefined && fn.parent !== undefined && reachedHere(fn.parent) && !created.has(fn.id) && !collector.created.has(fn.id)) continue;
     runAlone(walker, collector, fn, freshState(walker, fn));
     yield fn.id;

@@ -165,7 +165,7 @@ function nullable(engine: Engine, state: State, type: TypeFact, site: string, do
   return done(engine.unknown(state, { ...type, nullable: false }, site, 'caller', undefined, variable));
 }
 
-function environmentOf(engine: Engine, state: State, owner: string): string | undefined {
+export function environmentOf(engine: Engine, state: State, owner: string): string | undefined {
   if (owner.endsWith('#')) return engine.moduleEnvironment(state, owner);
   for (let id: string | undefined = state.frame.environment; id !== undefined; ) {
     const node: Node | undefined = state.get(id);
@@ -277,7 +277,8 @@ export function property(engine: Engine, state: State, event: Extract<Event, { k
     absent.setField(object.id, key, undefinedValue);
     return [{ state, kind: 'return', value }, { state: absent, kind: 'return', value: undefinedValue }];
   }
-  const all = members(node);
+  const all = members(node).filter((member) => !isUnknownKey || member.kind !== 'literal');
+  if (isUnknownKey && node.home !== undefined) engine.collector.looked.add(`${node.home} ${state.frame.fn.id}`);
   const numeric = isUnknownKey && node.shape === 'list';
   if (isUnknownKey || (/^\d+$/.test(key) && node.pool.length > 0)) {
     if (all.length === 0) return returned(state, undefinedValue);
@@ -286,7 +287,7 @@ export function property(engine: Engine, state: State, event: Extract<Event, { k
     const value = oneOf(engine, state, candidates, event.span);
     if (isUnknownKey && node.shape !== 'list') {
       // On this path the key is that of the member: it stands under the key from here on. On the other there is none.
-      if (candidates.length === 1 && node.pool.length === 1 && node.fields.size === 0) state.change(object.id, { pool: [], fields: new Map([[key, value]]) });
+      if (candidates.length === 1 && node.pool.length === 1) state.change(object.id, { pool: [], fields: new Map([...node.fields, [key, value]]) });
       absent?.setField(object.id, key, undefinedValue);
     }
     return absent === undefined || node.shape === 'list' ? returned(state, value) : [{ state, kind: 'return', value }, { state: absent, kind: 'return', value: undefinedValue }];

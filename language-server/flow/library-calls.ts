@@ -60,7 +60,7 @@ function standardCall(engine: Engine, state: State, name: string, receiver: Valu
       const executor = args[0];
       if (executor?.kind === 'closure') return then(engine.callValue(state, executor, undefined, [hostValue(`${siteOf(state, site)}resolve;`, { holds: 'nothing', callable: true }), hostValue(`${siteOf(state, site)}reject;`, { holds: 'nothing', callable: true })], { ...site, type: { holds: 'nothing' } }), (next) => returned(next, hostValue(`${siteOf(next, site)};`, site.type)));
     }
-  } else if (receiver !== undefined) void receiver;
+  } else for (const argument of args) engine.later(state, argument, site.span);
   if (/^(Map|Set|WeakMap|WeakSet|Array)$/.test(name)) {
     const source = args[0] === undefined ? undefined : state.node(args[0]);
     const isMap = name.endsWith('Map') || name.endsWith('Set');

@@ -8,13 +8,14 @@
 import { models as builtIn } from '../libraries/index.ts';
 import type { LibraryModel } from '../libraries/model.ts';
 import { reads, successors, writes, type Block, type BlockId, type FunctionId, type Local, type LoweredClass, type LoweredFunction, type Project, type Span, type TypeFact } from '../lower/ir.ts';
-import { consumes, escape, leaves, make, named, type Making } from './arrays.ts';
+import { consumes, escape, leaves, make, named, read, type Making } from './arrays.ts';
 import { unknownCall } from './calls.ts';
 import { Collector } from './collector.ts';
 import { compiledCall } from './compiled-calls.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
-import { assume, environmentOfClass, step, truthOf, type Place } from './events.ts';
+import { assume, environmentOf, environmentOfClass, step, truthOf, type Place } from './events.ts';
 import { libraryCall } from './library-calls.ts';
+import { beside } from './relevance.ts';
 import { State, type Frame } from './state.ts';
 import { anonymous, emptyFields, externalValue, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
 
@@ -126,6 +127,8 @@ export class Walker implements Engine {
       this.collector.silent(again > 1 ? 'recursion' : 'calls too deep');
       return returned(state, this.unknown(state, site.type, `${state.frame.context}:${site.span.start}rec`, 'caller', site.span));
     }
+    const skipped = this.besideThePoint(state, fn, environment, self, args, site);
+    if (skipped !== undefined) return skipped;
     this.collector.visited.add(fn.id);
     if (site.event !== undefined && this.collector.muted === 0) {
       const seen = this.collector.called.get(fn.id) ?? { inScope: 0, outside: 0 };
@@ -138,6 +141,71 @@ export class Walker implements Engine {
     this.enter(state, fn, environment, self, args, context, site);
     const exits = this.run(state, fn);
     return exits.map((exit) => this.leave(exit, fn, site, scopesBefore));
+  }
+
+  /** A large function that has nothing to do with arrays is not walked: what it may change of host data is forgotten. */
+  private besideThePoint(state: State, fn: LoweredFunction, environment: ObjectId | undefined, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] | undefined {
+    const known = beside(this.project, fn);
+    if (known === undefined || !known.large || fn.kind === 'constructor' || fn.kind === 'fields') return undefined;
+    const given = self === undefined ? args : [...args, self];
+    if (given.some((value) => !this.harmless(state, value, known.unknowns))) return undefined;
+    const mark = `${state.frame.context}:${site.span.start}${site.tag ?? ''} beside`;
+    if (known.changes) for (const value of given) this.forget(state, value, mark);
+    for (const variable of known.sets) {
+      const holder = environmentOf(this, state, variable.function);
+      if (holder === undefined && !variable.function.endsWith('#')) return undefined;
+      if (holder === undefined) continue;
+      state.renew(`${mark} ${variable.name}`);
+      state.setField(holder, variable.name, hostValue(`${mark} ${variable.name};`));
+      for (let frame: Frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
+        const local = frame.environment === holder ? frame.fn.locals.findIndex((candidate) => candidate.unique === variable.name) : -1;
+        if (local >= 0) frame.locals.set(local, hostValue(`${mark} ${variable.name};`));
+      }
+    }
+    void environment;
+    const thrown: readonly Exit[] = known.throws ? [{ state: state.fork(), kind: 'throw', value: anonymous }] : [];
+    const result = this.unknown(state, { ...site.type, nullable: false }, mark, 'caller', undefined);
+    return [...thrown, ...returned(state, result)];
+  }
+
+  /** Nothing behind this value can reach an array. */
+  private harmless(state: State, value: Value, unknowns: boolean): boolean {
+    switch (value.kind) {
+      case 'literal': case 'host': return true;
+      case 'closure': {
+        const fn = this.project.function(value.function);
+        return fn !== undefined && beside(this.project, fn) !== undefined;
+      }
+      case 'external': return value.library === undefined || value.library === 'standard';
+      case 'class': case 'compiled': case 'marked': return false;
+      case 'object': {
+        if (!unknowns && state.get(value.id)?.class !== undefined) return true;
+        const seen = new Set<ObjectId>();
+        const go = (inner: Value): boolean => {
+          if (inner.kind !== 'object') return inner.kind === 'class' || this.harmless(state, inner, unknowns);
+          if (seen.has(inner.id)) return true;
+          seen.add(inner.id);
+          const node = state.get(inner.id);
+          return node === undefined || (node.life === undefined && [...node.fields.values(), ...node.pool].every(go));
+        };
+        return go(value);
+      }
+    }
+  }
+
+  /** Host data in an object may be anything now. */
+  private forget(state: State, value: Value, mark: string, seen = new Set<ObjectId>()): void {
+    if (value.kind !== 'object' || seen.has(value.id)) return;
+    seen.add(value.id);
+    const node = state.get(value.id);
+    if (node === undefined || node.shape === 'array') return;
+    const fields = new Map<string, Value>();
+    for (const [name, member] of node.fields) {
+      this.forget(state, member, `${mark} ${name}`, seen);
+      fields.set(name, member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} ${name};`) : member);
+    }
+    state.renew(`${mark} ${value.id}`);
+    state.change(value.id, { fields, pool: node.pool.map((member) => (member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} [];`) : member)), open: true });
   }
 
   /** Makes the frame of a call and binds its parameters. */
@@ -453,7 +521,9 @@ export class Walker implements Engine {
         state.set(end.to, first);
         return go(state, end.body);
       }
-      case 'return': return leave({ state, kind: 'return', value: end.value === undefined ? undefinedValue : state.local(end.value) });
+      case 'return':
+        if (end.value !== undefined) handsOutDead(this, state, state.local(end.value), end.span);
+        return leave({ state, kind: 'return', value: end.value === undefined ? undefinedValue : state.local(end.value) });
       case 'throw': return throwTo({ state, kind: 'throw', value: state.local(end.value) });
       case 'unreachable': return;
     }
@@ -471,6 +541,17 @@ export class Walker implements Engine {
     const last = seen.at(-1);
     if (last !== undefined && seen.every((life) => life.dead)) state.put(source.id, { ...node, life: { ...node.life, dead: true, ...(last.death === undefined ? {} : { death: last.death }), ...(last.diedAt === undefined ? {} : { diedAt: last.diedAt }) } });
   }
+}
+
+/** A `return` that hands out an array that is gone. */
+function handsOutDead(walker: Walker, state: State, value: Value, span: Span): void {
+  const node = state.node(value);
+  const life = node?.life;
+  if (node?.shape !== 'array' || life === undefined || value.kind !== 'object' || state.tracing > 0) return;
+  if (!life.dead) return walker.collector.pass(span, state.frame.context);
+  if (life.origin !== 'here' || life.traced || (life.death !== 'donated' && life.death !== 'disposed' && life.death !== 'using')) return;
+  read(walker, state, value, { span, use: 'return' });
+  state.put(value.id, { ...node, life: { ...life, escaped: true } });
 }
 
 /** The locals that may still be read at the start of each block. */
