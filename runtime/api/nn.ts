@@ -1,0 +1,6 @@
+/**
+ * `nn`: activations, normalisation, attention.
+ *
+ * Depends on: functions.
+ */
+export * from '../functions/nn.ts';
