@@ -377,6 +377,12 @@ export class Walker implements Engine {
         const exits = this.callFunction(at, fn, entry.value.environment, entry.value.self, args, { span: fn.span, nameSpan: fn.span, repeated: true, type: { holds: 'nothing' }, tag: ' later' });
         const normal = exits.filter((exit) => exit.kind === 'return').slice(0, 3);
         for (const exit of normal) {
+          // Whoever called it may keep what it returned: a cleanup, a promise.
+          const without = exit.state.reachable();
+          for (const id of exit.state.reachable([exit.value])) {
+            const held = exit.state.heap.get(id);
+            if (held?.life !== undefined && !without.has(id)) exit.state.put(id, { ...held, life: { ...held.life, escaped: true } });
+          }
           exit.state.collect(this.dropped(exit.state));
           this.reportLost(exit.state);
           next.push(exit.state);
