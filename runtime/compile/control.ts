@@ -83,7 +83,7 @@ function planBody({ program, carries, results }: BodySpec, { now }: { readonly n
   });
   const isCarry = (input: number): boolean => input >= carries.first && input < carries.first + carries.count;
   const donated = inputs.map((_, input) => isCarry(input));
-  const fused: Fused = fuse(flat, { eagerness: 'all', merge: true });
+  const fused: Fused = fuse(flat, { eagerness: 'all', merge: 'all' });
   const bodies = makeBodies({ now });
   const firstResult = 1 + inputs.length;
   const regionOf = (output: number): number => (output < carries.count ? 1 + carries.first + output : firstResult + output - carries.count);

@@ -10,7 +10,7 @@ import type { KnownAval } from '../core/aval.ts';
 import { isLiteral, type Equation, type Variable } from '../core/program.ts';
 import type { Op } from '../ops/op.ts';
 import { collapsed } from './collapse.ts';
-import { decide, type Decision, type Eagerness } from './decide.ts';
+import { decide, natureOf, type Decision, type Eagerness } from './decide.ts';
 import type { Kernel } from './kernel.ts';
 import { kernelKey } from './kernel-key.ts';
 import { inPlacePairs, maxOperands, Unfit, writeKernel, type Definitions, type Group, type Written } from './kernel-builder.ts';
@@ -32,11 +32,14 @@ export type Node =
 export interface Fused {
   readonly nodes: readonly Node[];
   readonly aliases: ReadonlyMap<Variable, Variable>;
+  /** First results of the groups that were merged into earlier ones. */
+  readonly merged: readonly Variable[];
 }
 
 export interface FuseOptions {
   readonly eagerness: Eagerness;
-  readonly merge: boolean;
+  /** Groups that may be merged into earlier ones, by their first result. */
+  readonly merge: 'all' | ReadonlySet<Variable>;
 }
 
 export function fuse(flat: Flat, { eagerness, merge }: FuseOptions): Fused {
@@ -45,9 +48,11 @@ export function fuse(flat: Flat, { eagerness, merge }: FuseOptions): Fused {
   for (;;) {
     const decision = decide(flat, { eagerness, forced });
     const definitions = definitionsOf(flat, decision);
-    const groups = merge ? merged(groupsOf(flat, decision), flat, decision, apart) : groupsOf(flat, decision);
+    const single = groupsOf(flat, decision);
+    const may = (variable: Variable): boolean => !apart.has(variable) && (merge === 'all' || merge.has(variable));
+    const groups = merge !== 'all' && merge.size === 0 ? single : merged(single, flat, decision, { may, apart });
     try {
-      return { nodes: groups.map((group) => nodeOf(group, definitions)), aliases: decision.aliases };
+      return { nodes: groups.map((group) => nodeOf(group, definitions)), aliases: decision.aliases, merged: mergedIn(single, groups) };
     } catch (fault) {
       if (!(fault instanceof Unfit)) throw fault;
       // Stored already: then it is the merging that doesn't work.
@@ -145,12 +150,18 @@ const shapeKey = ({ shape }: KnownAval): string => shape.join();
  * Merges a group into an earlier one of the same extents when it reads that one's result or shares an operand with it, and
  * when no other group lies on a way from the earlier to the later one.
  */
-function merged(groups: readonly GroupOf[], flat: Flat, decision: Decision, apart: ReadonlySet<Variable>): readonly GroupOf[] {
+interface Mergeable {
+  readonly may: (variable: Variable) => boolean;
+  /** Results that the kernel which stores them can't also read for another result. */
+  readonly apart: ReadonlySet<Variable>;
+}
+
+function merged(groups: readonly GroupOf[], flat: Flat, decision: Decision, { may, apart }: Mergeable): readonly GroupOf[] {
   const reads = readsOf(groups, flat, decision);
   const result: { group: GroupOf; reads: Set<Variable>; after: Set<number> }[] = [];
   const homeOf = new Map<Variable, number>();
   for (const [i, group] of groups.entries()) {
-    const own = reads[i]!;
+    const { found: own, loops } = reads[i]!;
     const after = new Set<number>();
     for (const variable of own) {
       const home = homeOf.get(decision.aliases.get(variable) ?? variable);
@@ -158,8 +169,8 @@ function merged(groups: readonly GroupOf[], flat: Flat, decision: Decision, apar
       after.add(home);
       for (const earlier of result[home]!.after) after.add(earlier);
     }
-    const host = result.findLastIndex(({ group: other, reads: theirs }, at) => canHost(group, other, own, theirs) && !other.results.some((variable) => apart.has(variable) && own.has(variable)) && ![...after].some((one) => one > at));
-    if (host >= 0 && plain(group) && !apart.has(group.results[0]!)) {
+    const host = result.findLastIndex(({ group: other, reads: theirs }, at) => canHost({ group, host: other, reads: own, theirs, loops }) && !other.results.some((variable) => apart.has(variable) && own.has(variable)) && ![...after].some((one) => one > at));
+    if (host >= 0 && plain(group) && may(group.results[0]!)) {
       const former = result[host]!;
       result[host] = { group: { ...former.group, results: [...former.group.results, ...group.results] }, reads: new Set([...former.reads, ...own]), after: new Set([...former.after, ...[...after].filter((one) => one !== host)]) };
       for (const variable of group.results) homeOf.set(variable, host);
@@ -171,21 +182,39 @@ function merged(groups: readonly GroupOf[], flat: Flat, decision: Decision, apar
   return result.map(({ group }) => group);
 }
 
+const mergedIn = (single: readonly GroupOf[], groups: readonly GroupOf[]): readonly Variable[] => {
+  const hosts = new Set(groups.map(({ results }) => results[0]!));
+  return single.flatMap(({ results: [first] }) => (first !== undefined && !hosts.has(first) ? [first] : []));
+};
+
 const plain = (group: GroupOf): boolean => group.control === undefined && group.update === undefined && group.contraction === undefined;
 
-function canHost(group: GroupOf, host: GroupOf, reads: ReadonlySet<Variable>, theirs: ReadonlySet<Variable>): boolean {
-  if (!plain(host) || !plain(group)) return false;
-  if (shapeKey(host.results[0]!.aval) !== shapeKey(group.results[0]!.aval)) return false;
-  if (new Set([...reads, ...theirs]).size + host.results.length + group.results.length > maxOperands) return false;
-  return host.results.some((variable) => reads.has(variable)) || [...reads].some((variable) => theirs.has(variable));
+interface Merging {
+  readonly group: GroupOf;
+  readonly host: GroupOf;
+  readonly reads: ReadonlySet<Variable>;
+  readonly theirs: ReadonlySet<Variable>;
+  /** The group computes loops of its own. */
+  readonly loops: boolean;
 }
 
-function readsOf(groups: readonly GroupOf[], flat: Flat, { stored }: Decision): Set<Variable>[] {
+function canHost({ group, host, reads, theirs, loops }: Merging): boolean {
+  if (!plain(group) || host.control !== undefined || host.update !== undefined) return false;
+  if (shapeKey(host.results[0]!.aval) !== shapeKey(group.results[0]!.aval)) return false;
+  if (new Set([...reads, ...theirs]).size + host.results.length + group.results.length > maxOperands) return false;
+  const readsResult = host.results.some((variable) => reads.has(variable));
+  // What follows a product joins it only as arithmetic on its result.
+  if (host.contraction !== undefined) return readsResult && !loops;
+  return readsResult || [...reads].some((variable) => theirs.has(variable));
+}
+
+function readsOf(groups: readonly GroupOf[], flat: Flat, { stored }: Decision): { readonly found: Set<Variable>; readonly loops: boolean }[] {
   const equations = new Map<Variable, Equation<Op>>();
   for (const equation of flat.equations) for (const output of equation.outputs) equations.set(output, equation);
   return groups.map((group) => {
     const found = new Set<Variable>();
     const seen = new Set<Variable>();
+    let loops = false;
     const look = (variable: Variable, root: boolean): void => {
       if (seen.has(variable)) return;
       seen.add(variable);
@@ -194,10 +223,11 @@ function readsOf(groups: readonly GroupOf[], flat: Flat, { stored }: Decision): 
         found.add(variable);
         return;
       }
+      loops ||= natureOf(equation).kind === 'anchor';
       for (const atom of equation.inputs) if (!isLiteral(atom)) look(atom, false);
     };
     for (const result of group.results) look(result, true);
-    return found;
+    return { found, loops };
   });
 }
 

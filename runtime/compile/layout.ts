@@ -27,6 +27,8 @@ export interface LayoutInput {
   readonly carries?: { readonly first: number; readonly count: number };
   /** Milliseconds for the search after the quick answer; 0: none, which makes the layout a pure function of the program. */
   readonly searchMs: number;
+  /** An order to use as it is. */
+  readonly order?: readonly Node[];
   readonly now: () => number;
 }
 
@@ -59,8 +61,8 @@ interface Wish extends Value {
 export function layout(input: LayoutInput): Layout {
   const { fused, inputs, donated, outputs, scratchOf, searchMs, now } = input;
   const graph = graphOf(input);
-  const found = fused.nodes.length === 0 ? undefined : schedule(graph, { now, until: searchMs > 0 ? now() + searchMs : -Infinity });
-  const order = found === undefined ? [] : found.order.map((i) => fused.nodes[i]!);
+  const found = fused.nodes.length === 0 || input.order !== undefined ? undefined : schedule(graph, { now, until: searchMs > 0 ? now() + searchMs : -Infinity });
+  const order = input.order ?? (found === undefined ? [] : found.order.map((i) => fused.nodes[i]!));
   const stored = store({ fused, order, inputs, donated, outputs });
   const elsewhere = elsewhereOf(input, stored);
   const own = (pair: Pair): boolean => carriesTake(pair, input.carries);

@@ -3,7 +3,7 @@
  *
  * Pure: the clock is an argument, and without a search the same program gives the same executable. How far fusion goes is
  * decided once per program, as if nothing were donated, by the planned peak: the most fused form wins unless a less fused
- * one needs fewer bytes. Donations change order and places only, so any donation choice can be asked for its peak.
+ * one needs fewer bytes, and kernels are merged where that raises nothing. Donations change order and places only, so any donation choice can be asked for its peak.
  * Depends on: core, ops, and every pass of this folder.
  */
 import { printAval } from '../core/aval.ts';
@@ -13,6 +13,7 @@ import { analyse, argumentBytesOf, peakOf } from './analyse.ts';
 import { makeBodies, type Bodies } from './control.ts';
 import { emit } from './emit.ts';
 import type { CompileOptions, Executable, OutputPlan, Step } from './executable.ts';
+import type { Eagerness } from './decide.ts';
 import { fuse, type Fused, type FuseOptions } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
 import { layout, type Layout } from './layout.ts';
@@ -23,8 +24,9 @@ import { split } from './split.ts';
 import { roundedBytes } from './storage.ts';
 
 const searchMs = 2000;
-/** Larger programs are tried in two forms only. */
 const manyEquations = 600;
+/** Merges that are tried one way or another before the rest stays apart. */
+const mostAttempts = 24;
 
 export function compile(program: Program<Op>, options: CompileOptions): Executable {
   return arrange(fuseOnce(program, options.now), options);
@@ -48,29 +50,57 @@ export function fuseOnce(program: Program<Op>, now: () => number): FusedProgram 
   });
   const bodies = makeBodies({ now });
   const attempt = (how: FuseOptions): FusedProgram => ({ program, flat, outputs, fused: fuse(flat, how), bodies, layouts: new Map() });
-  const forms: readonly FuseOptions[] = [
-    { eagerness: 'all', merge: true },
-    { eagerness: 'all', merge: false },
-    { eagerness: 'careful', merge: true },
-    { eagerness: 'none', merge: false },
-  ].filter((_, i) => i % 2 === 0 || flat.equations.length <= manyEquations) as readonly FuseOptions[];
   const nothing = flat.inputs.map(() => false);
+  const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing, now), flat.inputs);
   const least = argumentBytesOf(flat.inputs) + outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
-  let best: { readonly form: FusedProgram; readonly peak: number } | undefined;
-  for (const how of forms) {
-    const form = attempt(how);
-    const peak = peakOf(layoutFor(form, nothing, now), flat.inputs);
-    if (best === undefined || peak < best.peak) best = { form, peak };
-    if (best.peak <= least) break;
-  }
-  return best!.form;
+  const whole = attempt({ eagerness: 'all', merge: 'all' });
+  if (peakFor(whole) <= least) return whole;
+  return [...lessFused(flat.equations.length)].map((eagerness) => withMerges(eagerness, attempt, peakFor)).reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
 }
 
-function layoutFor({ fused, flat, outputs, bodies, layouts }: FusedProgram, donated: readonly boolean[], now: () => number, ms = 0): Layout {
+/** Larger programs are tried in two forms only. */
+const lessFused = (equations: number): readonly Eagerness[] => (equations <= manyEquations ? ['all', 'careful', 'none'] : ['all', 'careful']);
+
+/**
+ * Merges kernels as long as that raises no peak: all at once if that does it, else by halves, down to the single ones that
+ * have to stay apart.
+ */
+function withMerges(eagerness: Eagerness, attempt: (how: FuseOptions) => FusedProgram, peakFor: (form: FusedProgram) => number): FusedProgram {
+  let best = attempt({ eagerness, merge: new Set() });
+  if (eagerness === 'none') return best;
+  const whole = attempt({ eagerness, merge: 'all' });
+  let accepted: ReadonlySet<Variable> = new Set();
+  let attempts = 0;
+  const accept = (more: readonly Variable[], form?: FusedProgram): void => {
+    if (more.length === 0 || attempts++ > mostAttempts) return;
+    const merge = new Set([...accepted, ...more]);
+    const made = form ?? attempt({ eagerness, merge });
+    if (peakFor(made) <= peakFor(best)) {
+      [best, accepted] = [made, merge];
+      return;
+    }
+    if (more.length === 1) return;
+    const middle = more.length >> 1;
+    accept(more.slice(0, middle));
+    accept(more.slice(middle));
+  };
+  accept(whole.fused.merged, whole);
+  return best;
+}
+
+function layoutFor(form: FusedProgram, donated: readonly boolean[], now: () => number, ms = 0): Layout {
+  const { fused, flat, outputs, bodies, layouts } = form;
   const key = `${donated.map(Number).join('')} ${ms}`;
   const known = layouts.get(key);
   if (known !== undefined) return known;
-  const made = layout({ fused, inputs: flat.inputs, donated, outputs, scratchOf: bodies.scratchOf, searchMs: ms, now });
+  const input = { fused, inputs: flat.inputs, donated, outputs, scratchOf: bodies.scratchOf, searchMs: ms, now };
+  let made = layout(input);
+  if (donated.includes(true)) {
+    // Heuristics may mislead: donating never costs more than not donating, in its order or as it stands.
+    const plain = layoutFor(form, donated.map(() => false), now, ms);
+    if (made.arenaBytes > plain.arenaBytes) made = layout({ ...input, order: plain.order });
+    if (made.arenaBytes > plain.arenaBytes) made = plain;
+  }
   layouts.set(key, made);
   return made;
 }

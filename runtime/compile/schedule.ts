@@ -28,7 +28,7 @@ export interface Schedule {
 
 export interface ScheduleOptions {
   readonly now: () => number;
-  /** List, beam and search end at this moment; the other orders, whose time is linear, are made in any case. */
+  /** The beam and the search end at this moment; the other orders are made in any case. */
   readonly until: number;
 }
 

@@ -88,10 +88,15 @@ function writeTiles(kernel: Kernel, contraction: Contraction, tile: Tile, option
       tile.fours ? range(quads).map((q) => `acc${i}_${q} += ${leftReads.element(i, kk)} * ${rightReads.quad(q, kk)};`) : range(tile.columns).map((j) => `acc${i}_${j} += ${leftReads.element(i, kk)} * ${rightReads.element(j, kk)};`),
     ),
   );
+  // Branches only where a tile may reach beyond the result: each costs the driver's compiler dearly.
+  const guarded = (i: number, j: number, call: string): string => {
+    const conditions = [...(rows % tile.rows === 0 ? [] : [`row0 + ${i} < ${rows}`]), ...(columns % tile.columns === 0 ? [] : [`column0 + ${j} < ${columns}`])];
+    return conditions.length === 0 ? call : `if (${conditions.join(' && ')}) { ${call} }`;
+  };
   const ends = range(tile.rows).flatMap((i) =>
     tile.fours
-      ? range(quads).map((q) => `if (row0 + ${i} < ${rows} && column0 + ${4 * q} < ${columns}) { finish(c0, row0 + ${i}, (column0 >> 2u) + ${q}, acc${i}_${q}); }`)
-      : range(tile.columns).map((j) => `if (row0 + ${i} < ${rows} && column0 + ${j} < ${columns}) { finish(c0, row0 + ${i}, column0 + ${j}, acc${i}_${j}); }`),
+      ? range(quads).map((q) => guarded(i, 4 * q, `finish(c0, row0 + ${i}, (column0 >> 2u) + ${q}, acc${i}_${q});`))
+      : range(tile.columns).map((j) => guarded(i, j, `finish(c0, row0 + ${i}, column0 + ${j}, acc${i}_${j});`)),
   );
   return {
     grid,
@@ -144,7 +149,8 @@ function readLines(factor: Factor, name: string, extent: number, reading: Readin
     depthLines.push(...code.close());
     return text;
   };
-  const clamped = (i: number, width: number): string => `min(${free.first} + ${i}, ${free.last - width})`;
+  const whole = free.last % extent === 0;
+  const clamped = (i: number, width: number): string => (whole ? `(${free.first} + ${i})` : `min(${free.first} + ${i}, ${free.last - width})`);
   switch (reading) {
     case 'along depth': {
       const before = range(extent).map((i) => `let ${name}at${i} = ${start} + ${freeText(clamped(i, 1))};`);

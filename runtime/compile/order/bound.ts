@@ -64,7 +64,7 @@ export function leastPeak(wiring: Wiring, { words, before, after }: Ancestry): n
 export function passes({ stops }: Wiring, { words, before, after }: Ancestry): number[] {
   const count = (sets: Uint32Array, node: number): number => {
     let bits = 0;
-    for (let word = node * words; word < (node + 1) * words; word++) for (let rest = sets[word]!; rest !== 0; rest &= rest - 1) bits++;
+    for (let word = node * words; word < (node + 1) * words; word++) bits += bitsIn(sets[word]!);
     return bits;
   };
   return stops
@@ -76,15 +76,22 @@ export function passes({ stops }: Wiring, { words, before, after }: Ancestry): n
 
 /** The nodes between passes, each piece ending with its pass. */
 export function pieces(wiring: Wiring, sets: Ancestry): number[][] {
+  const { words, after } = sets;
   const order = passes(wiring, sets);
-  const rest = wiring.stops.map((_, node) => node);
-  const rank = new Int32Array(rest.length).fill(order.length);
-  order.forEach((pass, i) => {
-    rest.forEach((node) => {
-      if (rank[node] === order.length && (node === pass || has(sets.before, sets.words, pass, node))) rank[node] = i;
-    });
-  });
+  const isPass = new Uint32Array(words);
+  for (const pass of order) isPass[pass >> 5]! |= 1 << (pass & 31);
   const parts: number[][] = Array.from({ length: order.length + 1 }, () => []);
-  rest.forEach((node) => parts[rank[node]!]!.push(node));
+  wiring.stops.forEach((_, node) => {
+    // The passes still to come tell which piece it is in; a pass belongs to the piece that it ends.
+    let toCome = has(isPass, words, 0, node) ? 1 : 0;
+    for (let word = 0; word < words; word++) toCome += bitsIn(after[node * words + word]! & isPass[word]!);
+    parts[order.length - toCome]!.push(node);
+  });
   return parts.filter((part) => part.length > 0);
+}
+
+function bitsIn(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

@@ -10,28 +10,41 @@ import { change, during, run, startWalk } from './walk.ts';
 /** The numbers of the nodes. */
 export const programOrder = ({ stops }: Wiring): number[] => stops.map((_, node) => node);
 
-/** Of the ready nodes, the one that frees most; then the one with most readers. Undefined when stopped. */
-export function listOrder(wiring: Wiring, stop: () => boolean = () => false): number[] | undefined {
+/** Of the ready nodes, the one that frees most; then the one with most readers. */
+export function listOrder(wiring: Wiring): number[] {
+  const { stops, readers, after } = wiring;
   const walk = startWalk(wiring);
-  const ready = wiring.stops.map((_, node) => node).filter((node) => walk.waits[node] === 0);
+  // What a ready node frees changes only when it becomes the last reader of something.
+  const frees = new Float64Array(stops.length);
+  const ready: number[] = [];
+  const enter = (node: number): void => {
+    frees[node] = -change(walk, node);
+    ready.push(node);
+  };
+  stops.forEach((_, node) => {
+    if (walk.waits[node] === 0) enter(node);
+  });
+  const ran = new Uint8Array(stops.length);
   const order: number[] = [];
   while (ready.length > 0) {
-    if ((order.length & 63) === 63 && stop()) return undefined;
     let chosen = 0;
-    for (let i = 1; i < ready.length; i++) if (freesMore(walk, ready[i]!, ready[chosen]!)) chosen = i;
+    for (let i = 1; i < ready.length; i++) {
+      const [a, b] = [ready[i]!, ready[chosen]!];
+      const more = frees[a]! - frees[b]! || after[a]!.length - after[b]!.length || b - a;
+      if (more > 0) chosen = i;
+    }
     const node = ready[chosen]!;
-    ready.splice(chosen, 1);
-    run(walk, node, (next) => ready.push(next));
+    ready[chosen] = ready.at(-1)!;
+    ready.pop();
+    ran[node] = 1;
+    run(walk, node, enter);
+    for (const value of stops[node]!.reads) {
+      if (walk.left[value] !== 1) continue;
+      for (const last of readers[value]!) if (ran[last] === 0 && walk.waits[last] === 0) frees[last] = -change(walk, last);
+    }
     order.push(node);
   }
   return order;
-}
-
-function freesMore(walk: Walk, a: number, b: number): boolean {
-  const less = change(walk, a) - change(walk, b);
-  if (less !== 0) return less < 0;
-  const more = walk.wiring.after[a]!.length - walk.wiring.after[b]!.length;
-  return more !== 0 ? more > 0 : a < b;
 }
 
 /** Each node right after its operands, operands in the order in which they are read. */
