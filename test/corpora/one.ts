@@ -3,12 +3,15 @@
  *
  * Depends on: language-server/workspace.
  */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { createWorkspace } from '../../language-server/workspace.ts';
 
 const started = performance.now();
-const folder = process.argv[2] ?? '.';
+const folder = resolve(process.argv[2] ?? '.');
 process.chdir(folder);
-const workspace = createWorkspace({ cwd: folder });
-const report = await workspace.check([folder]);
+const { files } = JSON.parse(readFileSync('tsconfig.json', 'utf8')) as { readonly files: readonly string[] };
+const workspace = createWorkspace({ cwd: folder, project: 'tsconfig.json' });
+const report = await workspace.check(files);
 process.stdout.write(JSON.stringify({ ...report, ms: Math.round(performance.now() - started) }));
