@@ -34,10 +34,17 @@ export function staticPeaks(unit: Unit, { exploration }: Analysis): readonly Sta
       if (target !== undefined) note(target, bytes, at);
     }
   }
+  const targets = new Set(exploration.runs.flatMap(({ calls }) => calls.map((call) => call.function.target)));
   return [...best].flatMap(([id, { bytes, at }]) => {
     const fn = unit.functions.get(id);
-    return fn === undefined || fn.kind === 'module' || fn.kind === 'fields' || fn.name === '' ? [] : [{ function: fn, bytes, at }];
+    return fn === undefined || !isNamed(unit, fn, targets) ? [] : [{ function: fn, bytes, at }];
   });
+}
+
+/** A function that people know by its name: declared, a member, compiled, or a constant of the file; no callback. */
+function isNamed(unit: Unit, fn: LoweredFunction, targets: ReadonlySet<FunctionId | undefined>): boolean {
+  if (fn.kind === 'module' || fn.kind === 'fields' || fn.name === '') return false;
+  return fn.kind !== 'arrow' || targets.has(fn.id) || fn.parent === unit.module || fn.parent === undefined;
 }
 
 function larger(a: Dim | undefined, b: Dim | undefined): boolean {
