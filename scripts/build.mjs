@@ -89,11 +89,11 @@ const makers = {
   },
 
   async 'server and command line'() {
-    const entryPoints = { server: 'language-server/main.ts' };
+    const entryPoints = { server: 'language-server/main.ts', 'analysis-worker': 'language-server/lsp/analysis-worker.ts' };
     if (existsSync(path.join(root, 'language-server/cli/main.ts'))) entryPoints.tidemark = 'language-server/cli/main.ts';
     else console.log('  command line: language-server/cli/main.ts is not there yet');
     for (const name of await readdir(dist).catch(() => [])) {
-      if (/^(chunk-.*|server|tidemark)\.js$/.test(name)) await rm(path.join(dist, name));
+      if (/^(chunk-.*|server|analysis-worker|tidemark)\.js$/.test(name)) await rm(path.join(dist, name));
     }
     await build({
       ...shared,

@@ -230,7 +230,7 @@ export function serve(connection: Connection, sources: Sources): void {
 
   connection.onCodeAction(({ textDocument, range, context }, token) =>
     guarded('fixes', [], async () => {
-      const view = await session.freshView(tokenOf(token), textDocument.uri);
+      const view = await soon(session.freshView(tokenOf(token), textDocument.uri), () => session.view(textDocument.uri));
       return view === undefined ? [] : [...codeActions(view, range, (file) => session.versionOf(file), context.only)];
     }),
   );
@@ -239,7 +239,11 @@ export function serve(connection: Connection, sources: Sources): void {
     guarded('hover', null, async () => {
       const view = session.view(textDocument.uri);
       const place = fromPosition(position);
-      const known = await session.ask(textDocument.uri, (analysis, file) => analysis.hover(tokenOf(token), file, place));
+      const asked = session.ask(textDocument.uri, (analysis, file) => analysis.hover(tokenOf(token), file, place));
+      const known = await soon(
+        asked.catch(() => undefined),
+        () => undefined,
+      );
       const value = view === undefined ? undefined : hover(view, place, known, sources.now());
       return value === undefined ? null : { contents: { kind: 'markdown' as const, value } };
     }),
@@ -323,6 +327,13 @@ function optionsOf({ initializationOptions }: InitializeParams): InitializationO
     ...(typeof given.storage === 'string' ? { storage: given.storage } : {}),
     ...(given.settings === undefined ? {} : { settings: given.settings }),
   };
+}
+
+/** Editors wait for every answer before they show any: an analysis that takes longer is answered without. */
+function soon<T>(answer: Promise<T>, otherwise: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise()), 1500)));
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function tokenOf(token: CancellationToken): CancelToken {

@@ -203,6 +203,12 @@ export class Session {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#running?.cancel();
+    for (const analysis of this.#analyses.values()) {
+      void analysis.then(
+        (one) => one.dispose?.(),
+        () => undefined,
+      );
+    }
   }
 
   #outlineOf(open: OpenFile, text: string): readonly OutlinedFunction[] {

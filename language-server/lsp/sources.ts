@@ -22,6 +22,7 @@ export interface Analysis {
   /** Markdown about the array or rule at a place. */
   hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
   life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+  dispose?(): void;
 }
 
 export interface RunOptions {

@@ -40,11 +40,41 @@ export async function uiRun({ browser, workspace, vsix }) {
     await check('the peak line carries its mark', () => page.getByText('◀ peak').first().waitFor({ timeout: 20_000 }));
     await page.waitForTimeout(1500);
     await page.screenshot({ path: path.join(pictures, 'measured.png') });
+    await check('the timeline draws the run and lists what was alive at the peak', async () => {
+      await lens(page, 'timeline').first().click();
+      const view = await timelineFrame(page);
+      await view.locator('#rows tr').first().waitFor({ timeout: 30_000 });
+      const rows = await view.locator('#rows tr').count();
+      if (rows < 3) throw new Error(`${rows} rows in the table`);
+      await page.waitForTimeout(800);
+      await page.screenshot({ path: path.join(pictures, 'timeline.png') });
+    });
+    await check('a place in the timeline leads to its line', async () => {
+      const view = await timelineFrame(page);
+      await view.locator('#rows button', { hasText: 'tensors.ts:5' }).first().click();
+      await page.getByText('Ln 5, Col 1').first().waitFor({ timeout: 15_000 });
+    });
   } finally {
     await page.close();
     await server.stop();
   }
   return { passed, failures };
+}
+
+/** The view lies in a frame within a frame. */
+async function timelineFrame(page) {
+  for (const until = Date.now() + 30_000; Date.now() < until;) {
+    for (const frame of page.frames())
+      if (
+        (await frame
+          .locator('#plot')
+          .count()
+          .catch(() => 0)) > 0
+      )
+        return frame;
+    await page.waitForTimeout(200);
+  }
+  throw new Error('no timeline came up');
 }
 
 const lens = (page, text) => page.locator('.codelens-decoration a', { hasText: text });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { activate, folder, hints, lenses, open, until } from './support.ts';
+import { activate, findings, folder, hints, lenses, open, until } from './support.ts';
 
 describe('Tidemark in Restricted Mode', () => {
   before(activate);
@@ -20,6 +20,16 @@ describe('Tidemark in Restricted Mode', () => {
       'the lens',
       () => lenses(document.uri),
       (all) => all.includes('1: ▶ Profile memory'),
+    );
+  });
+
+  it('still underlines what is wrong', async () => {
+    const { document } = await open('leaky.ts');
+    await until(
+      'the finding',
+      () => findings(document.uri),
+      (all) => all.length === 1,
+      60_000,
     );
   });
 

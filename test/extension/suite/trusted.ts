@@ -22,6 +22,53 @@ describe('Tidemark in the editor', () => {
     assert.deepEqual(await lenses(plain.document.uri), []);
   });
 
+  it('underlines a leak while typing, unsaved, and the fix takes it away', async () => {
+    const { document } = await open('leaky.ts');
+    const [found] = await until(
+      'the finding',
+      () => findings(document.uri),
+      (all) => all.length === 1,
+      60_000,
+    );
+    assert.equal(found?.code, 'leak');
+    assert.equal(found.range.start.line, 3);
+    const fixes = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+      'vscode.executeCodeActionProvider',
+      document.uri,
+      found.range,
+      'quickfix',
+    );
+    const fix = fixes.find(({ edit: change, disabled }) => change !== undefined && disabled === undefined);
+    assert.ok(fix?.edit, fixes.map(({ title }) => title).join());
+    assert.ok(await vscode.workspace.applyEdit(fix.edit));
+    assert.match(document.getText(), /doubled\.dispose\(\)/);
+    assert.equal(document.isDirty, true);
+    await until(
+      'no finding',
+      () => findings(document.uri),
+      (all) => all.length === 0,
+      60_000,
+    );
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+    await until(
+      'the finding again',
+      () => findings(document.uri),
+      (all) => all.length === 1,
+      60_000,
+    );
+  });
+
+  it('keeps the lenses of a file with a syntax error', async () => {
+    const { document } = await open('tensors.ts');
+    await edit(document, 'return squared;', 'return squared; const (');
+    await until(
+      'the lens',
+      () => lenses(document.uri),
+      (all) => all.includes('1: ▶ Profile memory'),
+    );
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+  });
+
   it('measures after the click and writes the numbers on lens and lines', async () => {
     const { document } = await open('tensors.ts');
     await vscode.commands.executeCommand('tidemark.profileFile', document.uri);
@@ -91,6 +138,26 @@ describe('Tidemark in the editor', () => {
     await vscode.commands.executeCommand('tidemark.cancelProfile');
     await run;
     assert.ok((await lenses(document.uri)).includes('1: ▶ Profile memory'));
+  });
+
+  it('compares the run with the one before, and keeps the last as a file that opens', async () => {
+    const { document } = await open('tensors.ts');
+    await vscode.commands.executeCommand('tidemark.profileFile', document.uri);
+    await vscode.commands.executeCommand('tidemark.profileFile', document.uri);
+    await vscode.commands.executeCommand('tidemark.compareWithPrevious');
+    const text = await until(
+      'the comparison',
+      () => vscode.window.activeTextEditor?.document.getText() ?? '',
+      (shown) => shown.includes('peak in use'),
+    );
+    assert.match(text, /peak in use\s+12\.0 MiB\s+12\.0 MiB\s+=/);
+    await vscode.commands.executeCommand('tidemark.showTimeline');
+    await until(
+      'the timeline',
+      () => vscode.window.tabGroups.activeTabGroup.activeTab?.input,
+      (input) => input instanceof vscode.TabInputCustom && input.viewType === 'tidemark.timeline',
+    );
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
   });
 
   it('clears its numbers', async () => {
