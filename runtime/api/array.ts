@@ -150,7 +150,7 @@ export class DonatedArray extends Value {
   }
   get aval(): KnownAval { return this.source.aval; }
   override get isDisposed(): boolean { return this.source.isDisposed; }
-  override ensureAlive(): void { this.source.ensureAlive(); }
+  override ensureAlive(): void { this.claim(); }
 
   /** The array behind it, for the one call that takes it. */
   claim(): DeviceArray {

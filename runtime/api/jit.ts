@@ -89,8 +89,11 @@ function positionsOf(option: string, given: readonly number[], parameters: Param
 
 function namedPositions(given: readonly string[], parameters: Parameters | undefined, name: string): readonly number[] {
   return given.map((own) => {
-    const position = parameters?.names.indexOf(own) ?? -1;
-    if (position >= 0) return position;
+    const names = parameters?.names ?? [];
+    if (names.includes(own)) return names.indexOf(own);
+    // A bundler that avoids shadowing turns `params` into `params2`.
+    const renamed = names.flatMap((n, position) => (n !== undefined && n.startsWith(own) && /^\d+$/.test(n.slice(own.length)) ? [position] : []));
+    if (renamed.length === 1) return renamed[0]!;
     const known = parameters === undefined ? 'its parameters have no names here' : `its parameters are ${parameters.names.map((n) => n ?? '{…}').join(', ')}`;
     throw new TypeError(`jit of \`${name}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`);
   });
