@@ -17,7 +17,7 @@ import type { Buffer, Deadline } from './problem.ts';
 import { roundUp } from './problem.ts';
 import { leastArenaBytes } from './region-bound.ts';
 import type { Shelf, Wanted } from './shelf.ts';
-import { emptyShelf, lay, lowestFit, snuggestFit } from './shelf.ts';
+import { emptyShelf, grown, lay, lowestFit, snuggestFit } from './shelf.ts';
 
 export interface Region {
   readonly id: string | number;
@@ -122,64 +122,81 @@ interface Way {
   readonly find: (shelf: Shelf, wanted: Wanted) => number | undefined;
 }
 
+/** Beyond this many values only the orders that are best on real programs are tried. */
+const manyValues = 1500;
+
 /** A plan for each order, leaning and fit with which every value finds a place. */
 export function* greedyPlans<V extends Value>(values: readonly V[], regions: readonly Region[], alignment: number): Iterable<Greedy<V>> {
-  for (const ordering of orderings) {
-    const order = ordered(values.map(unpinned), ordering);
-    for (const leaning of ['donated first', 'arena while it does not grow'] as const) {
+  const loose = values.map(unpinned);
+  // Smallest first: large ones are kept for what fits nowhere else.
+  const donated = regions.filter(({ kind }) => kind === 'donated').sort((a, b) => a.bytes - b.bytes);
+  const arena = regions.find(({ kind }) => kind === 'arena');
+  const leanings: readonly Leaning[] = donated.length === 0 ? ['donated first'] : ['donated first', 'arena while it does not grow'];
+  for (const ordering of values.length > manyValues ? orderings.slice(0, 2) : orderings) {
+    const order = ordered(loose, ordering);
+    for (const leaning of leanings) {
       for (const find of [lowestFit, snuggestFit]) {
-        const plan = greedily(values, order, regions, { alignment, leaning, find });
+        const plan = greedily(values, order, { arena, donated }, { alignment, leaning, find });
         if (plan !== undefined) yield plan;
       }
     }
   }
 }
 
-function greedily<V extends Value>(values: readonly V[], order: readonly number[], regions: readonly Region[], way: Way): Greedy<V> | undefined {
+interface Memory {
+  readonly arena: Region | undefined;
+  readonly donated: readonly Region[];
+}
+
+/** One pass; undefined when a value finds no place. */
+function greedily<V extends Value>(values: readonly V[], order: readonly number[], { arena, donated }: Memory, way: Way): Greedy<V> | undefined {
   const { alignment, leaning, find } = way;
-  const shelves = new Map(
-    regions.map((region) => [region.id, { region, shelf: emptyShelf(values.length, region.kind === 'arena' ? Infinity : region.bytes) }]),
-  );
   const placements = new Map<V, Placement>();
+  const shelves = new Map(donated.map(({ id, bytes }) => [id, emptyShelf(shelfRoom, bytes)]));
+  const arenaShelf = emptyShelf(values.length);
   let arenaBytes = 0;
-  const settle = (value: V, want: Wanted, { region, offset }: Placement): void => {
-    placements.set(value, { region, offset });
-    const { shelf, region: { kind } } = shelves.get(region)!;
+  const settle = (value: V, want: Wanted, placement: Placement): void => {
+    placements.set(value, placement);
     if (!takesRoom(value)) return;
-    lay(shelf, want, offset);
-    if (kind === 'arena') arenaBytes = Math.max(arenaBytes, roundUp(offset + want.bytes, alignment));
+    const { region, offset } = placement;
+    if (region !== arena?.id) return void shelves.set(region, laid(shelves.get(region)!, want, offset));
+    lay(arenaShelf, want, offset);
+    arenaBytes = Math.max(arenaBytes, roundUp(offset + want.bytes, alignment));
   };
   for (const value of values) if (value.fixed !== undefined) settle(value, wanted(value, alignment), value.fixed);
   for (const i of order) {
     const value = values[i]!;
     if (value.fixed !== undefined) continue;
     const want = wanted(value, alignment);
-    const allowed = regions.filter(({ id }) => value.regions === undefined || value.regions.includes(id));
-    const arena = allowed
-      .filter(({ kind }) => kind === 'arena')
-      .map(({ id }) => ({ region: id, offset: find(shelves.get(id)!.shelf, want)! }))[0];
-    const spares = leaning === 'donated first' || arena === undefined || arena.offset + want.bytes > arenaBytes;
-    const chosen = (spares ? inDonated(allowed, shelves, want, find) : undefined) ?? arena;
-    if (chosen === undefined) return undefined;
-    settle(value, want, chosen);
+    const offset = arena !== undefined && mayUse(value, arena) ? find(arenaShelf, want) : undefined;
+    const spares = leaning === 'donated first' || offset === undefined || offset + want.bytes > arenaBytes;
+    const left = spares ? inDonated(value, donated, shelves, want, find) : undefined;
+    if (left === undefined && offset === undefined) return undefined;
+    settle(value, want, left ?? { region: arena!.id, offset: offset! });
   }
   return { placements, arenaBytes };
 }
 
-/** The smallest donated region with a place for it: large ones are kept for what fits nowhere else. */
-function inDonated(
-  allowed: readonly Region[],
-  shelves: ReadonlyMap<Region['id'], { readonly shelf: Shelf }>,
-  want: Wanted,
-  find: Way['find'],
-): Placement | undefined {
-  let best: (Placement & { readonly bytes: number }) | undefined;
-  for (const { id, kind, bytes } of allowed) {
-    if (kind !== 'donated' || bytes < want.bytes || (best !== undefined && best.bytes <= bytes)) continue;
-    const offset = find(shelves.get(id)!.shelf, want);
-    if (offset !== undefined) best = { region: id, offset, bytes };
+/** The first region, and so the smallest, with a place for it. */
+function inDonated(value: Value, donated: readonly Region[], shelves: ReadonlyMap<Region['id'], Shelf>, want: Wanted, find: Way['find']): Placement | undefined {
+  if (donated.length === 0 || donated.at(-1)!.bytes < want.bytes) return undefined;
+  for (const region of donated) {
+    if (region.bytes < want.bytes || !mayUse(value, region)) continue;
+    const offset = find(shelves.get(region.id)!, want);
+    if (offset !== undefined) return { region: region.id, offset };
   }
-  return best === undefined ? undefined : { region: best.region, offset: best.offset };
+  return undefined;
+}
+
+const mayUse = ({ regions }: Value, { id }: Region): boolean => regions === undefined || regions.includes(id);
+
+/** Few values come to lie in one donated region, so shelves start small there and grow. */
+const shelfRoom = 8;
+
+function laid(shelf: Shelf, want: Wanted, offset: number): Shelf {
+  const wider = shelf.count < shelf.start.length ? shelf : grown(shelf);
+  lay(wider, want, offset);
+  return wider;
 }
 
 const unpinned = ({ bytes, born, dies }: Value) => ({ bytes, born, dies });

@@ -32,6 +32,14 @@ export const emptyShelf = (room: number, capacity = Infinity): Shelf => ({
   dies: new Float64Array(room),
 });
 
+/** The same shelf with twice the room. */
+export function grown(shelf: Shelf): Shelf {
+  const wider = emptyShelf(shelf.start.length * 2, shelf.capacity);
+  for (const column of ['start', 'end', 'born', 'dies'] as const) wider[column].set(shelf[column]);
+  wider.count = shelf.count;
+  return wider;
+}
+
 /** The lowest offset, not below `least`, that is free through the whole life, if any is below the shelf's end. */
 export function lowestFit(shelf: Shelf, { bytes, born, dies, alignment }: Wanted, least = 0): number | undefined {
   const { count, start, end, born: births, dies: deaths } = shelf;
