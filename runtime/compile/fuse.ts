@@ -40,19 +40,32 @@ export interface FuseOptions {
   readonly eagerness: Eagerness;
   /** Groups that may be merged into earlier ones, by their first result. */
   readonly merge: 'all' | ReadonlySet<Variable>;
+  /** Kernels that other attempts on the same program wrote already. */
+  readonly written?: Map<string, Node>;
 }
 
-export function fuse(flat: Flat, { eagerness, merge }: FuseOptions): Fused {
+export function fuse(flat: Flat, { eagerness, merge, written = new Map() }: FuseOptions): Fused {
+  const numbers = new Map(flat.equations.flatMap(({ outputs }) => outputs).map((variable, i) => [variable, i]));
   const forced = new Set<Variable>();
   const apart = new Set<Variable>();
   for (;;) {
     const decision = decide(flat, { eagerness, forced });
     const definitions = definitionsOf(flat, decision);
+    // What is stored decides the text of a kernel, and that follows from the eagerness and from what was forced.
+    const circumstances = `${eagerness} ${[...forced].map((variable) => numbers.get(variable)).join()}`;
+    const nodeFor = (group: GroupOf): Node => {
+      const key = `${circumstances}: ${group.results.map((variable) => numbers.get(variable)).join()}`;
+      const known = written.get(key);
+      if (known !== undefined) return known;
+      const node = nodeOf(group, definitions);
+      written.set(key, node);
+      return node;
+    };
     const single = groupsOf(flat, decision);
     const may = (variable: Variable): boolean => !apart.has(variable) && (merge === 'all' || merge.has(variable));
     const groups = merge !== 'all' && merge.size === 0 ? single : merged(single, flat, decision, { may, apart });
     try {
-      return { nodes: groups.map((group) => nodeOf(group, definitions)), aliases: decision.aliases, merged: mergedIn(single, groups) };
+      return { nodes: groups.map(nodeFor), aliases: decision.aliases, merged: mergedIn(single, groups) };
     } catch (fault) {
       if (!(fault instanceof Unfit)) throw fault;
       // Stored already: then it is the merging that doesn't work.

@@ -14,7 +14,7 @@ import { makeBodies, type Bodies } from './control.ts';
 import { emit } from './emit.ts';
 import type { CompileOptions, Executable, OutputPlan, Step } from './executable.ts';
 import type { Eagerness } from './decide.ts';
-import { fuse, type Fused, type FuseOptions } from './fuse.ts';
+import { fuse, type Fused, type FuseOptions, type Node } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
 import { layout, type Layout } from './layout.ts';
 import { materialised } from './materialise.ts';
@@ -49,7 +49,8 @@ export function fuseOnce(program: Program<Op>, now: () => number): FusedProgram 
     return atom;
   });
   const bodies = makeBodies({ now });
-  const attempt = (how: FuseOptions): FusedProgram => ({ program, flat, outputs, fused: fuse(flat, how), bodies, layouts: new Map() });
+  const written = new Map<string, Node>();
+  const attempt = (how: FuseOptions): FusedProgram => ({ program, flat, outputs, fused: fuse(flat, { ...how, written }), bodies, layouts: new Map() });
   const nothing = flat.inputs.map(() => false);
   const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing, now), flat.inputs);
   const least = argumentBytesOf(flat.inputs) + outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
