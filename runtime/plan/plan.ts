@@ -30,26 +30,23 @@ export const orderings: readonly (readonly [Key, Key])[] = [
 ];
 
 /** Positions of `buffers` by the first key, ties by the second, then by position. */
-export const ordered = (buffers: readonly Buffer[], [first, second]: readonly [Key, Key]): number[] =>
-  buffers
-    .map((_, i) => i)
-    .sort((i, j) => {
-      const a = buffers[i]!;
-      const b = buffers[j]!;
-      return first(a) - first(b) || second(a) - second(b) || i - j;
-    });
+export function ordered(buffers: readonly Buffer[], [first, second]: readonly [Key, Key]): number[] {
+  const firsts = Float64Array.from(buffers, first);
+  const seconds = Float64Array.from(buffers, second);
+  return buffers.map((_, i) => i).sort((i, j) => firsts[i]! - firsts[j]! || seconds[i]! - seconds[j]! || i - j);
+}
 
 /**
  * The best of the orders. With a deadline it stops trying when the moment has come; one plan is always made.
  */
 export function quickPlan(buffers: readonly Buffer[], options: { readonly deadline?: Deadline; readonly goal?: number } = {}): Plan {
   const goal = options.goal ?? leastBytes(buffers);
+  const taken = buffers.map(parts);
   let best: Plan | undefined;
   for (const ordering of orderings) {
     const order = ordered(buffers, ordering);
     for (const fit of ['lowest', 'snuggest'] as const) {
-      const plan = placeInOrder(buffers, order, fit);
-      if (best === undefined || plan.bytes < best.bytes) best = plan;
+      best = placeBelow(buffers, order, fit, taken, best?.bytes ?? Infinity) ?? best!;
       if (best.bytes <= goal) return best;
       if (options.deadline !== undefined && options.deadline.now() >= options.deadline.until) return best;
     }
@@ -58,12 +55,16 @@ export function quickPlan(buffers: readonly Buffer[], options: { readonly deadli
 }
 
 /** Places the buffers one by one; those with a fixed offset lie there before the first. */
-export function placeInOrder(buffers: readonly Buffer[], order: readonly number[], fit: Fit): Plan {
-  const shelf = emptyShelf(buffers.reduce((room, { gaps }) => room + 1 + 2 * (gaps?.length ?? 0), 0));
+export const placeInOrder = (buffers: readonly Buffer[], order: readonly number[], fit: Fit): Plan =>
+  placeBelow(buffers, order, fit, buffers.map(parts), Infinity)!;
+
+/** Gives up as soon as a buffer ends at `limit` or above it. */
+function placeBelow(buffers: readonly Buffer[], order: readonly number[], fit: Fit, taken: readonly (readonly Part[])[], limit: number): Plan | undefined {
+  const shelf = emptyShelf(taken.reduce((room, { length }) => room + length, 0));
   const offsets = new Array<number>(buffers.length).fill(0);
   const settle = (i: number, offset: number): void => {
     offsets[i] = offset;
-    for (const piece of parts(buffers[i]!)) lay(shelf, piece, offset + piece.from);
+    for (const piece of taken[i]!) lay(shelf, piece, offset + piece.from);
   };
   buffers.forEach(({ fixed }, i) => {
     if (fixed !== undefined) settle(i, fixed);
@@ -72,8 +73,10 @@ export function placeInOrder(buffers: readonly Buffer[], order: readonly number[
   for (const i of order) {
     const buffer = buffers[i]!;
     if (buffer.fixed !== undefined || !takesRoom(buffer)) continue;
-    const whole = parts(buffer);
-    settle(i, buffer.gaps === undefined ? find(shelf, whole[0]!)! : lowestForAll(shelf, whole, buffer.alignment ?? 1));
+    const whole = taken[i]!;
+    const offset = buffer.gaps === undefined ? find(shelf, whole[0]!)! : lowestForAll(shelf, whole, buffer.alignment ?? 1);
+    if (offset + buffer.bytes >= limit) return undefined;
+    settle(i, offset);
   }
   return { offsets, bytes: topOf(buffers, offsets) };
 }

@@ -12,10 +12,11 @@
  *        | |    a    |  <- valley
  *
  * Buffers that no longer meet any other are solved apart, so a failure there is not blamed on choices elsewhere.
- * Depends on: problem, layout.
+ * Depends on: problem, layout, trail.
  */
 import type { Layout } from './layout.ts';
 import { roundUp } from './problem.ts';
+import { newTrail } from './trail.ts';
 
 export type Outcome = 'found' | 'impossible' | 'unknown';
 
@@ -67,43 +68,24 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
   /** Sections whose members have to be sorted again. */
   const stale = new Uint8Array(m);
 
-  // The trail: what was changed, to be changed back. Each entry is a place and a column in one number, and a value.
-  let trailAt = new Int32Array(4096);
-  let trailWas = new Float64Array(4096);
-  let trailEnd = 0;
+  const { mark: trailEnd, note, undo: takeBack } = newTrail();
   const columns = [low, rest, waits, floor, slack] as const;
   const LOW = 0, REST = 1, WAITS = 2, FLOOR = 3, SLACK = 4, PLACED = 5;
-  const note = (column: number, at: number, was: number): void => {
-    if (trailEnd === trailAt.length) {
-      const wider = new Int32Array(trailEnd * 2);
-      wider.set(trailAt);
-      trailAt = wider;
-      const longer = new Float64Array(trailEnd * 2);
-      longer.set(trailWas);
-      trailWas = longer;
-    }
-    trailAt[trailEnd] = at * 8 + column;
-    trailWas[trailEnd++] = was;
-  };
-  const undo = (mark: number): void => {
-    while (trailEnd > mark) {
-      const entry = trailAt[--trailEnd]!;
-      const at = entry >> 3;
-      const column = entry & 7;
-      if (column === PLACED) {
-        placed[at] = 0;
-        for (let s = first[at]!; s <= last[at]!; s++) {
-          left[s]!++;
-          stale[s] = 1;
-          crossing[s]!++;
-        }
-        crossing[last[at]!]!--;
-        continue;
-      }
-      columns[column]![at] = trailWas[trailEnd]!;
+  const restore = (column: number, at: number, was: number): void => {
+    if (column !== PLACED) {
+      columns[column]![at] = was;
       if (column === LOW) for (let s = first[at]!; s <= last[at]!; s++) stale[s] = 1;
+      return;
     }
+    placed[at] = 0;
+    for (let s = first[at]!; s <= last[at]!; s++) {
+      left[s]!++;
+      stale[s] = 1;
+      crossing[s]!++;
+    }
+    crossing[last[at]!]!--;
   };
+  const undo = (mark: number): void => takeBack(mark, restore);
 
   const queue = new Int32Array(n);
   let queueEnd = 0;
@@ -364,7 +346,7 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
     }
     parts.sort((p, q) => p[1] - p[0] - (q[1] - q[0]));
     const [a, b] = parts.pop()!;
-    frames.push({ kind: 'parts', mark: trailEnd, buffer: -1, from, to, parts });
+    frames.push({ kind: 'parts', mark: trailEnd(), buffer: -1, from, to, parts });
     [from, to] = [a, b];
   };
 
@@ -407,7 +389,7 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
         if (!nextPart()) return (over = 'found');
         continue;
       }
-      frames.push({ kind: 'choice', mark: trailEnd, buffer: b, from, to, parts: [] });
+      frames.push({ kind: 'choice', mark: trailEnd(), buffer: b, from, to, parts: [] });
       if (place(b)) divide();
       else if (!fail()) return (over = 'impossible');
     }
