@@ -39,6 +39,8 @@ export const mostBuffers = 3000;
 const slice = 100;
 /** Decisions a search may waste beyond one for each buffer, in units of Luby's row. */
 const patience = 150;
+/** Above this many times the bound a plan is far off. */
+const farOff = 1.05;
 /** Where between bound and best plan the next capacity lies, by how often the one before failed. */
 const fractions = [1 / 2, 3 / 4, 1 / 4, 0];
 
@@ -61,10 +63,12 @@ export function* improve(buffers: readonly Buffer[], start: Plan, options: Impro
 
   const columns = layout(moving.map((i) => buffers[i]!));
   for (let attempt = 1, failures = 0; !enough(); attempt++) {
-    // On most programs the bound can be reached, and the tightest-first rule does so at once.
-    const fraction = attempt === 1 ? 0 : fractions[failures % fractions.length]!;
+    // A plan that is far off is first brought near; then, as on most programs, the tightest-first rule may reach the bound.
+    const opening = attempt <= 2;
+    const far = plan.bytes > farOff * lowerBoundBytes;
+    const fraction = opening ? (attempt === 1 && far ? 1 / 2 : 0) : fractions[failures % fractions.length]!;
     const capacity = Math.max(lowerBoundBytes, options.capacity ?? target(lowerBoundBytes, plan.bytes, fraction, columns.unit));
-    const search = searchWithin(columns, capacity, attempt === 1 ? tightestFirst : drawRule(chance));
+    const search = searchWithin(columns, capacity, opening ? tightestFirst : drawRule(chance));
     let outcome = search.advance(0);
     for (let left = columns.n + patience * luby(attempt); left > 0 && outcome === 'unknown'; left -= slice) {
       outcome = search.advance(Math.min(slice, left));
@@ -83,7 +87,7 @@ export function* improve(buffers: readonly Buffer[], start: Plan, options: Impro
         lowerBoundBytes = Math.max(lowerBoundBytes, (Math.floor(capacity / columns.unit) + 1) * columns.unit);
         break;
       case 'unknown':
-        if (attempt > 1) failures++;
+        if (!opening) failures++;
         break;
     }
     // A capacity that is proven impossible is no reason to go on.
