@@ -64,7 +64,7 @@ const table: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   ['language-server/edits', ['runtime/core', 'language-server/protocol.ts', 'language-server/program', 'language-server/lower', 'typescript']],
-  ['language-server/measure', ['runtime/core', 'runtime/events', 'language-server/protocol.ts', 'node:', '@jridgewell/trace-mapping', 'chrome-remote-interface']],
+  ['language-server/measure', ['runtime/core', 'runtime/events', 'runtime/instrument', 'language-server/protocol.ts', 'node:', '@jridgewell/trace-mapping', 'chrome-remote-interface']],
   ['language-server/config.ts', ['language-server/!lsp', 'runtime/core', 'node:']],
   ['language-server/workspace.ts', ['language-server/!lsp', 'runtime/core', 'runtime/events', 'node:']],
   [

@@ -15,8 +15,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import CDP from 'chrome-remote-interface';
 import type { Client } from 'chrome-remote-interface';
-import { hookedSource } from '../../runtime/instrument/jax-js.ts';
-import { rewrite } from '../../runtime/instrument/rewrite.ts';
+import { adding } from '../../runtime/instrument/added.ts';
+import { mostFunctions } from '../../runtime/instrument/calls.ts';
 import { browserSwitches, findBrowser } from './browser-path.ts';
 import { killGroup } from './child.ts';
 import type { Cancellation } from './child.ts';
@@ -190,17 +190,9 @@ interface Scripts {
 
 function createScripts(client: Client, events: string, cwd: string): Scripts {
   const maps = new Map<string, string>();
-  let nextCounter = 0;
-
-  function changed(source: string, url: string): string | undefined {
-    const hooked = source.includes('decRef(') ? hookedSource(source) : undefined;
-    if (hooked !== undefined) return hooked;
-    if (/\/node_modules\/|\/@vite\/|\/@id\/|\/@react-refresh/.test(url)) return undefined;
-    const rewritten = rewrite(source, url, nextCounter);
-    if (rewritten === undefined) return undefined;
-    nextCounter += rewritten.table.functions.length;
-    return nextCounter < 1 << 16 ? rewritten.source : undefined;
-  }
+  const additions = adding(0, mostFunctions);
+  const changed = (source: string, url: string): string | undefined =>
+    additions.changed(source, url, /\/node_modules\/|\/@vite\/|\/@id\/|\/@react-refresh/.test(url) ? 'package' : 'user');
 
   return {
     parsed(url, sourceMapUrl) {

@@ -1,4 +1,8 @@
-/** What is used of the package, which brings no types. */
+/**
+ * The types of what is used of the package, which brings none.
+ *
+ * Depends on: nothing.
+ */
 declare module 'chrome-remote-interface' {
   export interface Client {
     send(method: string, params?: object, sessionId?: string): Promise<Record<string, unknown>>;

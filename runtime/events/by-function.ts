@@ -71,6 +71,19 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
     return found;
   }
 
+  const ofProgram = new Map<number, Counting>();
+
+  function compiled(program: number, place: number, name: string, profile: ProgramProfile): Counting {
+    let known = ofProgram.get(program);
+    if (known === undefined) {
+      const frame = compiledFrame(places, place, name, profile);
+      const inside = frame?.functionLine !== undefined && frame.function !== undefined;
+      known = counting(frame?.file ?? '(unknown)', inside ? frame.function! : name, frame?.functionLine ?? frame?.line ?? 1);
+      ofProgram.set(program, known);
+    }
+    return known;
+  }
+
   function reach(place: number, before: number, after: number): void {
     for (const one of onStack(place)) {
       one.enteredNow ??= before;
@@ -88,20 +101,20 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
         case 'moved':
           return reach(change.to.place, change.inUse, change.inUse);
         case 'ran': {
-          const { name, place, profile } = change.program;
-          const compiled = functionOf(places, place, name, counting);
-          compiled.runs += 1;
-          compiled.profile = higher(compiled.profile, profile);
+          const { program, name, place, profile } = change.program;
+          const one = compiled(program, place, name, profile);
+          one.runs += 1;
+          one.profile = higher(one.profile, profile);
           const high = change.inUse + change.duringBytes;
-          if (high > compiled.peakBytes) {
-            compiled.peakBytes = high;
-            compiled.enteredAtPeak = change.inUse;
+          if (high > one.peakBytes) {
+            one.peakBytes = high;
+            one.enteredAtPeak = change.inUse;
           }
           return reach(change.place, change.inUse, high);
         }
         case 'noted': {
           const { event } = change;
-          if (event.kind === 'program') functionOf(places, event.place, event.name, counting).traces += 1;
+          if (event.kind === 'program') compiled(event.program, event.place, event.name, event.profile).traces += 1;
           if (event.kind === 'enter') {
             const one = onStack(event.place)[0];
             if (one !== undefined) {
@@ -135,18 +148,24 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
   };
 }
 
-/** The record of a compiled function: the user's function that its program was traced from. */
-function functionOf(
+/**
+ * The user's function that a program was traced from: the one of its name among those that its values were made in, else
+ * the one that made its last output, else whatever stands where it was called.
+ */
+function compiledFrame(
   places: ReadonlyMap<number, readonly Frame[]>,
   place: number,
   name: string,
-  counting: (file: string, name: string, line: number) => Counting,
-): Counting {
-  const frame = places.get(place)?.find((one) => one.library === undefined);
-  return counting(
-    frame?.file ?? '(unknown)',
-    name,
-    frame?.functionLine !== undefined && frame.function === name ? frame.functionLine : (frame?.line ?? 1),
+  profile: ProgramProfile,
+): Frame | undefined {
+  const frames = profile.values
+    .filter((value) => value.what !== 'argument')
+    .map((value) => places.get(value.place)?.find((frame) => frame.library === undefined));
+  const inside = frames.filter((frame) => frame?.functionLine !== undefined && named(frame.function));
+  return (
+    inside.find((frame) => frame!.function === name || frame!.function!.endsWith(`.${name}`)) ??
+    inside.at(-1) ??
+    places.get(place)?.find((one) => one.library === undefined)
   );
 }
 

@@ -12,6 +12,8 @@ import type { FunctionEntry, Positions, RewriteTable } from './rewrite.ts';
 export interface Calls {
   /** The frame as it would be without the additions, and the counted function it lies in. */
   settle(frame: Frame): Frame;
+  /** The counted function that a settled frame lies in. */
+  functionOf(frame: Frame): object | undefined;
   /** Writes an `enter` for each function of the stack that was called again since it was last seen allocating. */
   enter(frames: readonly Frame[]): void;
   /** Writes the counts that changed. */
@@ -95,13 +97,15 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
       const entry = known.positions.functionAt(line, column);
       const { functionLine: _line, functionColumn: _column, ...rest } = frame;
       if (entry === undefined) return { ...rest, line, column };
-      const settled = { ...rest, line, column, functionLine: entry.start[0], functionColumn: entry.start[1] };
       const counted = known.counted.get(entry.id)!;
       // V8 knows the class of a method, and the name that a function was given later.
       if (frame.function !== undefined) counted.name = frame.function;
+      const named = counted.name === '' ? {} : { function: counted.name };
+      const settled = { ...rest, ...named, line, column, functionLine: entry.start[0], functionColumn: entry.start[1] };
       ofFrame.set(settled, counted);
       return settled;
     },
+    functionOf: (frame) => ofFrame.get(frame),
     enter(frames) {
       for (const frame of frames) {
         const counted = ofFrame.get(frame);

@@ -63,6 +63,8 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
   const stacks = createStacks({
     owner,
     settle: calls.settle,
+    functionOf: calls.functionOf,
+    entries: () => calls.total,
     define(frames) {
       const id = nextId();
       emit({ kind: 'place', id, frames });

@@ -18,13 +18,13 @@ import { runInNewContext } from 'node:vm';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { sinkKey } from '../events/event.ts';
 import type { Event, Sink } from '../events/event.ts';
+import { adding } from './added.ts';
 import { findGPU, install, softwareDriver, softwareEnvironment } from './gpu.ts';
 import type { Machine } from './gpu.ts';
-import { hookedSource, watchJaxJs } from './jax-js.ts';
+import { watchJaxJs } from './jax-js.ts';
 import { mostFunctions } from './calls.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
-import { rewrite } from './rewrite.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
@@ -139,8 +139,11 @@ function atExit(recorder: Recorder, flush: () => void): void {
     flush();
   };
   process.on('beforeExit', () => {
-    if (mayStartMain(recorder)) void startMain();
-    else finish();
+    if (mayStartMain(recorder)) return void startMain();
+    if (over) return;
+    finish();
+    // Libraries hear of what was collected in a later turn; two turns are kept for them.
+    setImmediate(() => setImmediate(flush));
   });
   process.on('exit', (code) => {
     finish();
@@ -200,28 +203,15 @@ export async function load(url: string, context: unknown, nextLoad: NextLoad): P
   return loaded.format === 'module' ? withChange(loaded, (source) => changed(source, url)) : loaded;
 }
 
-/** Counters of modules that are loaded off the main thread; those of CommonJS, on it, are the upper half. */
-let nextCounter = 0;
-let nextOnThread = mostFunctions / 2;
+/** Modules that are loaded off the main thread have the lower half of the counters; those of CommonJS, on it, the upper. */
+const additions = isHook ? adding(0, mostFunctions / 2) : adding(mostFunctions / 2, mostFunctions);
 
 function changed(source: string, file: string): string | undefined {
   const path = pathOf(file).replaceAll('\\', '/');
-  if (path.includes('/node_modules/@jax-js/jax/')) return hookedSource(source);
-  if (
-    path.includes('/node_modules/') ||
-    path === here ||
-    ours.some((folder) => path.startsWith(folder)) ||
-    !/^(file:|\/|[a-z]:)/i.test(file)
-  )
-    return undefined;
-  const first = isHook ? nextCounter : nextOnThread;
-  const rewritten = rewrite(source, file, first);
-  if (rewritten === undefined) return undefined;
-  const next = first + rewritten.table.functions.length;
-  if (next > (isHook ? mostFunctions / 2 : mostFunctions)) return undefined;
-  if (isHook) nextCounter = next;
-  else nextOnThread = next;
-  return rewritten.source;
+  if (path.includes('/node_modules/'))
+    return path.includes('/node_modules/@jax-js/') ? additions.changed(source, file, 'package') : undefined;
+  if (path === here || ours.some((folder) => path.startsWith(folder)) || !/^(file:|\/|[a-z]:)/i.test(file)) return undefined;
+  return additions.changed(source, file, 'user');
 }
 
 function withChange(loaded: Loaded, change: (source: string) => string | undefined): Loaded {

@@ -229,12 +229,22 @@ function nameAndStart(before: readonly Token[], parameters: number): { name: str
   return { name: word.text === '""' || word.text === ']' ? '' : word.text, start: word.start };
 }
 
-/** `const step = …`, `step: …`, `x.step = …`: the name before a function without one. */
+/** `const step = …`, `step: …`, `x.step = …`, `step = jit(…`: the name that a function without one is bound to. */
 function boundName(before: readonly Token[]): string {
-  const words = before.at(-1)?.text === 'async' ? before.slice(0, -1) : before;
+  const own = before.at(-1)?.text === 'async' ? before.slice(0, -1) : before;
+  const words = own.at(-1)?.text === '(' && wrappers.has(own.at(-2)?.text ?? '') ? withoutCallee(own.slice(0, -1)) : own;
   const sign = words.at(-1)?.text;
   const name = words.at(-2)?.text;
   return (sign === '=' || sign === ':') && name !== undefined && /^[\p{ID_Start}$_#]/u.test(name) ? name : '';
+}
+
+/** Calls that give back the same function, made faster or different: what they return is what people call it. */
+const wrappers: ReadonlySet<string> = new Set(['jit', 'pmap', 'vmap', 'grad', 'valueAndGrad', 'checkpoint', 'remat']);
+
+/** The words before `jit`, or before `tm.jit`. */
+function withoutCallee(words: readonly Token[]): readonly Token[] {
+  const rest = words.slice(0, -1);
+  return rest.at(-1)?.text === '.' ? withoutCallee(rest.slice(0, -1)) : rest;
 }
 
 /** Where a statement may stand in the block at `brace`: after its directives. */

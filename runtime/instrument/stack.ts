@@ -31,8 +31,10 @@ export interface Stack {
 
 export interface Stacks {
   /** The stack above `below`, a function of ours that the program called. */
-  capture(below: (...args: never[]) => unknown): Stack;
+  capture(below: Below): Stack;
 }
+
+export type Below = (...args: never[]) => unknown;
 
 /** What a file is to the person who profiles: theirs, a package's, or nothing to show. */
 export type Owner = { readonly kind: 'user' } | { readonly kind: 'library'; readonly name: string } | { readonly kind: 'hidden' };
@@ -41,13 +43,17 @@ export interface StackOptions {
   owner(file: string): Owner;
   /** The last word on a frame, once per position. */
   settle(frame: Frame): Frame;
+  /** The counted function that a frame lies in; undefined when it is not counted. */
+  functionOf(frame: Frame): object | undefined;
+  /** Rises whenever a counted function is entered. */
+  entries(): number;
   /** A stack that has not been seen yet. */
   define(frames: readonly Frame[]): number;
 }
 
-/** Deep enough for the user's frame under a tensor library; taken again to `deepLimit` when there is none. */
-const usualLimit = 30;
-const deepLimit = 200;
+/** A stack is walked so far, and again further when the user's frame was not met: libraries nest deeply. */
+const limits = [40, 200] as const;
+const firstDepth = 12;
 /** Innermost library frames that are kept: enough to see which part of a library asked. */
 const keptLibraryFrames = 4;
 const keptUserFrames = 24;
@@ -57,16 +63,18 @@ interface Node {
   stack?: Stack;
 }
 
-type StackTraceError = ErrorConstructor & {
+interface StackTraceError {
   stackTraceLimit: number;
-  prepareStackTrace?: (error: Error, sites: readonly CallSite[]) => unknown;
-};
+  prepareStackTrace: unknown;
+  captureStackTrace(holder: object, below: Below): void;
+}
 
-export function createStacks({ owner, settle, define }: StackOptions): Stacks {
+export function createStacks({ owner, settle, define, functionOf, entries }: StackOptions): Stacks {
   const files = new Map<string, { readonly owner: Owner; readonly frames: Map<number, Frame | undefined> }>();
   const root: Node = { children: new Map() };
-  const unknown: Stack = { place: -1, frames: [], caller: undefined };
-  let nowhere: Stack | undefined;
+  /** How deep the user's frame usually lies under each of our wrappers. */
+  const depths = new Map<Below, number>();
+  let last: { readonly frames: readonly Frame[]; readonly entries: number } | undefined;
 
   function frameOf(site: CallSite): Frame | undefined {
     const file = site.getScriptNameOrSourceURL() ?? site.getFileName();
@@ -84,8 +92,8 @@ export function createStacks({ owner, settle, define }: StackOptions): Stacks {
     return frame;
   }
 
-  function intern(sites: readonly CallSite[]): Stack | undefined {
-    let node = root;
+  /** Frames worth keeping: a few of the innermost library, then the user's; `nearest` ends with the first of those. */
+  function kept(sites: readonly CallSite[], nearest: boolean): readonly Frame[] {
     let libraries = 0;
     let users = 0;
     const frames: Frame[] = [];
@@ -94,6 +102,14 @@ export function createStacks({ owner, settle, define }: StackOptions): Stacks {
       if (frame === undefined) continue;
       if (frame.library === undefined ? users++ >= keptUserFrames : users > 0 || libraries++ >= keptLibraryFrames) continue;
       frames.push(frame);
+      if (nearest && users > 0) break;
+    }
+    return frames;
+  }
+
+  function intern(frames: readonly Frame[]): Stack {
+    let node = root;
+    for (const frame of frames) {
       let next = node.children.get(frame);
       if (next === undefined) {
         next = { children: new Map() };
@@ -101,18 +117,40 @@ export function createStacks({ owner, settle, define }: StackOptions): Stacks {
       }
       node = next;
     }
-    if (frames.length === 0) return undefined;
-    node.stack ??= { place: define(frames), frames, caller: frames[0]!.library };
+    node.stack ??= { place: define(frames), frames, caller: frames[0]?.library };
     return node.stack;
   }
 
-  function capture(below: (...args: never[]) => unknown): Stack {
-    const usual = intern(callSites(below, usualLimit));
-    if (usual !== undefined && usual.frames.some((frame) => frame.library === undefined)) return usual;
-    const deep = intern(callSites(below, deepLimit)) ?? usual;
-    if (deep !== undefined) return deep;
-    nowhere ??= { ...unknown, place: define([]) };
-    return nowhere;
+  /**
+   * The callers of the function that `frame` lies in, known from the last stack: no function was entered since, so this
+   * one is still the same call. Walking a deep stack costs more than all the rest.
+   */
+  function knownCallers(frame: Frame): readonly Frame[] | undefined {
+    const own = functionOf(frame);
+    if (own === undefined || last === undefined || last.entries !== entries()) return undefined;
+    const at = last.frames.findIndex((other) => functionOf(other) === own);
+    if (at === -1 || last.frames.findLastIndex((other) => functionOf(other) === own) !== at) return undefined;
+    return last.frames.slice(at + 1);
+  }
+
+  function walk(below: Below): readonly Frame[] {
+    for (const limit of limits) {
+      const sites = callSites(below, limit);
+      const frames = kept(sites, false);
+      const user = sites.findIndex((site) => frameOf(site)?.library === undefined && frameOf(site) !== undefined);
+      if (user !== -1) depths.set(below, Math.min(user + 2, limits[0]));
+      if (user !== -1 || sites.length < limit) return frames;
+    }
+    return [];
+  }
+
+  function capture(below: Below): Stack {
+    const near = kept(callSites(below, depths.get(below) ?? firstDepth), true);
+    const innermost = near.at(-1);
+    const callers = innermost === undefined || innermost.library !== undefined ? undefined : knownCallers(innermost);
+    const frames = callers === undefined ? walk(below) : [...near, ...callers];
+    last = { frames, entries: entries() };
+    return intern(frames);
   }
 
   return { capture };
@@ -121,19 +159,21 @@ export function createStacks({ owner, settle, define }: StackOptions): Stacks {
 /** Functions of ours that stand between the program and what they wrap are named for it; nobody wants to see them. */
 const isWrapper = (site: CallSite): boolean => /^(\w+\.)?tidemark[A-Z]/.test(site.getFunctionName() ?? '');
 
+const asSites = (_error: Error, sites: readonly CallSite[]): readonly CallSite[] => sites;
+
 function callSites(below: (...args: never[]) => unknown, limit: number): readonly CallSite[] {
   // The one place where V8's own fields of Error are touched; both are put back before anything else can run.
-  const errors = Error as StackTraceError;
+  const errors = Error as unknown as StackTraceError;
   const { prepareStackTrace, stackTraceLimit } = errors;
   const holder: { stack?: unknown } = {};
-  errors.prepareStackTrace = (_error, sites) => sites;
+  errors.prepareStackTrace = asSites;
   errors.stackTraceLimit = limit;
   try {
     errors.captureStackTrace(holder, below);
     return Array.isArray(holder.stack) ? (holder.stack as readonly CallSite[]) : [];
   } finally {
-    if (prepareStackTrace === undefined) delete (errors as { prepareStackTrace?: unknown }).prepareStackTrace;
-    else errors.prepareStackTrace = prepareStackTrace;
+    // Set to undefined is as good as absent, and deleting would slow every later access down.
+    errors.prepareStackTrace = prepareStackTrace;
     errors.stackTraceLimit = stackTraceLimit;
   }
 }

@@ -13,10 +13,11 @@ export interface Writer {
   flush(): void;
 }
 
-/** Lines that may go out at once in a row, and how many more for each millisecond: a write takes about 3 µs. */
-const burst = 2000;
-const linesPerMs = 5;
-const blockLength = 1 << 16;
+/** Lines that may go out at once in a row, and how many more for each millisecond: a write takes 3 to 70 µs, by the machine. */
+const burst = 500;
+const linesPerMs = 1;
+/** What a kill may cost in the middle of a burst: about a hundred events. */
+const blockLength = 1 << 14;
 
 export function createWriter(append: (text: string) => void, now: () => number): Writer {
   let credit = burst;

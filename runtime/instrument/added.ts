@@ -1,0 +1,29 @@
+/**
+ * What is added to a module while it is loaded, whoever loads it: Node's hooks, or the browser's network.
+ *
+ * A library that keeps its memory to itself hands it over; the person's functions are counted. Nothing is added to other
+ * packages, and never to a file on disk. Depends on: jax-js, rewrite.
+ */
+import { hookedSource } from './jax-js.ts';
+import { rewrite } from './rewrite.ts';
+
+export interface Adding {
+  /** The source with what is added; undefined when it stays as it is. */
+  changed(source: string, file: string, owner: 'user' | 'package'): string | undefined;
+}
+
+/** Counters are numbered from `first` up to, not including, `end`. */
+export function adding(first: number, end: number): Adding {
+  let next = first;
+  return {
+    changed(source, file, owner) {
+      // Bundlers put libraries into files of their own naming, so the text decides.
+      const hooked = source.includes('decRef(') ? hookedSource(source) : undefined;
+      if (hooked !== undefined || owner === 'package') return hooked;
+      const rewritten = rewrite(source, file, next);
+      if (rewritten === undefined || next + rewritten.table.functions.length > end) return undefined;
+      next += rewritten.table.functions.length;
+      return rewritten.source;
+    },
+  };
+}
