@@ -47,6 +47,36 @@ describe('frames', () => {
     assert.deepEqual(run.report.leaks, [], 'a name at module level holds it');
   });
 
+  it('arrays of ours land on their lines, inside a compiled call and after it', async () => {
+    const path = join(fixtures, 'tidemark.ts');
+    const run = await measured({ entry: path, device: 'cpu' });
+    assertLines(run, path);
+    // Two layers, x, both results, and the output of the compiled call on top.
+    assert.equal(run.report.peakBytes, 2 * 4096 + 1024 + 2 * 1024 + 1024);
+    assert.equal(run.report.liveBytesAtExit, run.report.peakBytes);
+    assert.ok(run.report.peakReservedBytes >= run.report.peakBytes);
+    assert.equal(run.report.device?.kind, 'cpu');
+    const called = new Map(run.report.functions.map(({ name, calls, line }) => [name, [calls, line]]));
+    assert.deepEqual(
+      ['scale', 'forward', 'Layer.constructor'].map((name) => called.get(name)),
+      [
+        [1, 28],
+        [1, 15],
+        [2, 8],
+      ],
+    );
+    const { jit } = run.report.functions.find(({ name }) => name === 'scale')!;
+    assert.deepEqual([jit?.traces, jit?.argumentBytes, jit?.outputBytes], [1, 1024, 1024]);
+    // What names at module level hold is no leak; the first result was overwritten, and the layers were only passed on.
+    assert.deepEqual(
+      run.report.leaks.map(({ kind, line, count }) => [kind, line, count]),
+      [
+        ['unreachable', 9, 2],
+        ['unreachable', 20, 1],
+      ],
+    );
+  });
+
   it('buffers and textures of raw WebGPU land on their lines, staging told apart', async () => {
     const path = join(fixtures, 'webgpu.ts');
     const run = await measured({ entry: path });
