@@ -108,6 +108,7 @@ export function kill(walk: Walk, state: State, value: Value, death: Death, use: 
     if (model.convention === 'consumes' && life.refs > 1 && (death === 'consumed' || death === 'disposed')) return setLife(state, id, { refs: life.refs - 1 });
     if (life.passed !== undefined && death !== 'scope') walk.collector.consumed.add(`${life.passed.function}:${life.passed.position}`);
     freedOf(walk, state, id);
+    if (life.added !== undefined) walk.collector.freedAdded.add(`${life.added.file}:${life.added.start}`);
     if (node.many && !state.iterating.has(id)) return setLife(state, id, { escaped: true });
     setLife(state, id, { dead: true, death, diedAt: use.call ?? use.span, refs: 0 });
     if (life.part !== undefined) setLife(state, life.part, { opened: true });
@@ -235,6 +236,8 @@ export function openMember(walk: Walk, state: State, id: ObjectId, node: Node, n
   const site = `${id}.${name}`;
   const making: Making = { walk, state, site, span: life?.made, origin: life?.origin ?? 'caller', function: state.frame.fn.id, escaped: life?.escaped ?? false, dropped, ...(life?.traced || node.traced ? { traced: true } : {}), ...(life?.name === undefined ? {} : { name: /^\d+$|^\[/.test(name) ? life.name : `${life.name}.${name}` }) };
   const value = make({ ...making, depth: 2 }, { ...memberType, nullable: false });
+  // A member of unknown type may be an array, and be freed by what is called on it.
+  if (value.kind === 'host' && memberType.holds === 'unknown' && life !== undefined && !life.escaped) setLife(state, id, { escaped: true });
   const inner = state.node(value);
   if (value.kind === 'object' && inner?.life !== undefined) {
     state.put(value.id, { ...inner, life: { ...inner.life, ...(life === undefined ? { origin: 'caller' as const } : { dead: life.dead, ...(life.death === undefined ? {} : { death: life.death }), ...(life.diedAt === undefined ? {} : { diedAt: life.diedAt }), part: id, scope: life.scope, refs: life.refs, watches: life.watches }) } });

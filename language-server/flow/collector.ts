@@ -4,7 +4,8 @@
  * An observation is certain when, in the run and call context that saw it, no path passed the same place without it.
  * Depends on: facts, lower/ir.
  */
-import type { FunctionId, Span } from '../lower/ir.ts';
+import type { FunctionId, Project, Span } from '../lower/ir.ts';
+import type { Value } from './values.ts';
 import type { Capture, CompiledArgument, CompiledCall, Facts, Observation } from './facts.ts';
 
 type Plain<T> = T extends unknown ? Omit<T, 'certain'> : never;
@@ -51,6 +52,8 @@ export class Collector {
   /** Homes of collections that lose members, or are handed to somebody who may empty them. */
   readonly emptied = new Set<string>();
   readonly added = new Map<string, { readonly observation: Extract<Seen, { kind: 'retained' }>; readonly root: FunctionId; readonly keyed: boolean }>();
+  /** Places of a loop that add to a list some of whose members are freed on some path. */
+  readonly freedAdded = new Set<string>();
   /** Fields of classes that hold arrays, and the classes that free some. */
   readonly owners = new Map<string, Extract<Seen, { kind: 'ownerWithoutDispose' }>>();
   readonly freeing = new Set<string>();
@@ -61,6 +64,8 @@ export class Collector {
   root: FunctionId = '';
   /** The compiled function that is being traced now. */
   tracingJit: Span | undefined;
+  /** The run can't see who frees what: nothing is said to be lost. */
+  blind = false;
   /** Dry runs collect nothing. */
   muted = 0;
 
@@ -70,6 +75,7 @@ export class Collector {
 
   see(observation: Seen, context: string): void {
     if (this.muted > 0) return;
+    if (this.blind && (observation.kind === 'lost' || observation.kind === 'retained')) return this.silent('leak: who calls this is not known');
     context = `${this.prefix} ${context}`;
     const key = `${observation.kind} ${at(observation.span)} ${'how' in observation ? observation.how : ''}${'death' in observation ? observation.death : ''}`;
     const entry = this.entries.get(key) ?? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>() };
@@ -81,6 +87,13 @@ export class Collector {
   /** The same place was passed without a fault. */
   pass(span: Span, context: string): void {
     if (this.muted === 0) this.fine.add(`${at(span)} ${this.prefix} ${context}`);
+  }
+
+  /** A function that isn't worth a walk of its own. */
+  skip(project: Project, value: Value): void {
+    if (value.kind !== 'closure') return;
+    const unit = project.units.get(value.function.slice(0, value.function.indexOf('#')));
+    for (const id of unit?.functions.keys() ?? []) if (id === value.function || id.startsWith(`${value.function}/`)) this.visited.add(id);
   }
 
   silent(reason: string): void {
@@ -159,6 +172,7 @@ export class Collector {
     }
     for (const key of other.consumed) this.consumed.add(key);
     for (const key of other.emptied) this.emptied.add(key);
+    for (const key of other.freedAdded) this.freedAdded.add(key);
     for (const key of other.freeing) this.freeing.add(key);
     for (const key of other.looked) this.looked.add(key);
     for (const [key, added] of other.added) this.added.set(key, added);
@@ -180,6 +194,10 @@ export class Collector {
       if (observation.array.name !== undefined) misused.add(`${observation.function} ${observation.array.name}`);
     }
     for (const { observation, roots, contexts } of this.entries.values()) {
+      if (observation.kind === 'retained' && this.freedAdded.has(`${observation.span.file}:${observation.span.start}`)) {
+        this.silences.set('retained-in-loop: members are freed on some path', (this.silences.get('retained-in-loop: members are freed on some path') ?? 0) + 1);
+        continue;
+      }
       if (observation.kind === 'lost') {
         if ((observation.array.made !== undefined && misused.has(at(observation.array.made))) || (observation.how === 'argument' && misused.has(`${observation.function} ${observation.array.name ?? ''}`))) continue;
         // A helper that is only ever called inside scopes leaves its intermediates to them.

@@ -331,6 +331,9 @@ function arrayProperty(engine: Engine, state: State, object: Extract<Value, { ki
     state.put(object.id, { ...node, life: { ...life, refs: life.refs + 1, lastRef: span } });
     return returned(state, object);
   }
+  // What a model hands out of itself may be shared by another: nobody knows who has to free it.
+  if (life.owner && type.callable !== true && !model.metadata.includes(key)) state.put(object.id, { ...node, life: { ...life, escaped: true } });
+  if (life.owner && model.shares?.includes(key)) escape(engine, state, object, span);
   if (life.owner) return returned(state, type.holds === 'array' || type.holds === 'tree' ? engine.unknown(state, { ...type, nullable: false }, siteOf(state, { span }), 'caller', span) : hostValue(`${object.id}.${key};`, type));
   return returned(state, type.holds === 'array' ? engine.unknown(state, { ...type, nullable: false }, siteOf(state, { span }), 'caller', span) : hostValue(`${object.id}.${key};`, type));
 }

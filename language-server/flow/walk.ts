@@ -25,9 +25,10 @@ export interface Limits {
   readonly pathsPerBlock: number;
   readonly exitsPerCall: number;
   readonly stepsPerRun: number;
+  readonly stepsPerUnit: number;
 }
 
-export const defaultLimits: Limits = { depth: 14, pathsPerBlock: 16, exitsPerCall: 6, stepsPerRun: 60_000 };
+export const defaultLimits: Limits = { depth: 14, pathsPerBlock: 16, exitsPerCall: 6, stepsPerRun: 12_000, stepsPerUnit: 120_000 };
 
 interface Shape_ {
   readonly live: readonly ReadonlySet<Local>[];
@@ -45,6 +46,12 @@ export class Walker implements Engine {
   private readonly shapes = new Map<FunctionId, Shape_>();
   private readonly contexts = new Map<string, string>();
   steps = 0;
+  total = 0;
+
+  /** The budget of the file is used up. */
+  get spent(): boolean {
+    return this.total > this.limits.stepsPerUnit;
+  }
 
   constructor(project: Project, collector: Collector, models: readonly LibraryModel[] = builtIn, limits: Limits = defaultLimits) {
     this.project = project;
@@ -299,7 +306,8 @@ export class Walker implements Engine {
     const third = explicitSuper ? then(second, (next) => initialise(next)) : second;
     return third.map((exit) => {
       const value = exit.state.frame.locals.get(slot) ?? own;
-      exit.state.frame.locals.delete(slot);
+      // A base class shares the slot of the instance that is being made.
+      if (instance === undefined) exit.state.frame.locals.delete(slot);
       return exit.kind === 'throw' ? exit : { state: exit.state, kind: 'return', value };
     });
   }
@@ -467,6 +475,7 @@ export class Walker implements Engine {
     };
     for (let i = from; i < block.events.length; i++) {
       this.steps++;
+      this.total++;
       const event = block.events[i]!;
       if (block.handler !== undefined && (event.kind === 'await' || (event.kind === 'call' && event.callee.kind === 'value'))) {
         const other = state.fork();

@@ -88,6 +88,8 @@ export interface LibraryModel {
   readonly metadata: readonly string[];
   /** Property that takes a further reference (`ref`). */
   readonly retain?: string;
+  /** Properties of an owner that hand out parts which another owner may share: who frees them is open from there on. */
+  readonly shares?: readonly string[];
   /** Types whose values outlive a `tidy`/`scope` (tf.Variable). */
   readonly unscoped?: readonly string[];
   /** Does anything free unreferenced arrays soon (never count on it)? Words used in messages: what one calls an array here. */

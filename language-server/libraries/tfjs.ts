@@ -24,6 +24,7 @@ export const tfjs: LibraryModel = {
   free: ['dispose'],
   freeTwice: true,
   metadata: ['shape', 'dtype', 'rank', 'size', 'id', 'isDisposed', 'kept', 'strides', 'rankType', 'trainable', 'name', 'dataId', 'scopeId', 'isDisposedInternal'],
+  shares: ['inputs', 'outputs', 'input', 'output', 'layers', 'weights', 'trainableWeights'],
   unscoped: ['Variable', 'LayersModel', 'Sequential', 'GraphModel', 'SGDOptimizer', 'AdamOptimizer', 'Optimizer'],
   noun: 'tensor',
   copy: 'clone',

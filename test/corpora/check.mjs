@@ -9,6 +9,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { cache, clone, corpora } from './cache.mjs';
 import { fetchAll } from './fetch.mjs';
 
@@ -20,10 +21,22 @@ const count = { packages: 0, failed: 0, reports: 0, unjudged: 0 };
 const seen = new Set();
 mkdirSync(join(cache, 'reports'), { recursive: true });
 
+// One bundle for all, so that each process starts at once.
+const bundle = join(cache, 'one.mjs');
+buildSync({
+  entryPoints: [join(clone, 'test/corpora/one.ts')],
+  outfile: bundle,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  packages: 'external',
+  logLevel: 'error',
+});
+
 for (const { name, folder, files } of fetchAll(names)) {
   count.packages++;
   const started = Date.now();
-  const ran = spawnSync(process.execPath, ['--import', 'tsx', join(clone, 'test/corpora/one.ts'), folder], {
+  const ran = spawnSync(process.execPath, [bundle, folder], {
     cwd: clone,
     encoding: 'utf8',
     timeout: limitMs,
