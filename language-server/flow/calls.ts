@@ -72,6 +72,9 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
       if (receiver !== undefined && event.key?.kind === 'name') {
         const own = methodOf(engine, state, receiver, event.key.name);
         if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
+        // The text has no type for it, but the walk knows an array when it holds one.
+        const known = listedMethod(engine, state, receiver, event.key.name);
+        if (known !== undefined) return libraryCall(engine, state, known.library, known.name, receiver, args, event.arguments.map((a) => a.span), site, place);
         if (receiver.kind === 'compiled' || receiver.kind === 'closure') {
           if (event.key.name === 'call') return engine.callValue(state, receiver, args[0], args.slice(1), site);
           if (event.key.name === 'bind') return returned(state, receiver);
@@ -81,6 +84,15 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
       return unknownCall(engine, state, receiver, args, site);
     }
   }
+}
+
+/** The model's line for a method of an array or owner. */
+function listedMethod(engine: Engine, state: State, receiver: Value, key: string): { readonly library: string; readonly name: string } | undefined {
+  const life = state.node(receiver)?.shape === 'array' ? state.node(receiver)?.life : undefined;
+  const model = life === undefined ? undefined : engine.models.get(life.library);
+  if (life === undefined || model === undefined) return undefined;
+  const name = [life.typeName, ...(life.owner ? model.owners : model.arrays)].map((type) => `${type}.${key}`).find((candidate) => candidate in model.calls);
+  return name === undefined ? undefined : { library: life.library, name };
 }
 
 /** The function that a property of a value holds: an own property, or a method of its class. */
@@ -102,9 +114,12 @@ function staticOf(engine: Engine, receiver: Extract<Value, { kind: 'class' }>, k
 /** Code that nobody knows: it reads and may keep what it gets, and may call back. */
 export function unknownCall(engine: Engine, state: State, receiver: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] {
   if (receiver !== undefined && state.node(receiver)?.shape !== 'array') escape(engine, state, receiver, site.span);
+  // Down-levelled asynchronous code: its states are pieces of a function, no function.
+  const pieces = site.event?.callee.kind === 'value' && /^(\(0, )?(\w+\.)?_*(generator|async_?[tT]o_?[gG]enerator|regenerator\w*(\.wrap)?|regeneratorRuntime\.wrap)\)?$/.test(site.event.callee.name);
   for (const argument of args) {
     escape(engine, state, argument, site.span);
-    engine.later(state, argument, site.span);
+    if (pieces) engine.collector.skip(engine.project, argument);
+    else engine.later(state, argument, site.span);
   }
   engine.collector.silent('unknown call');
   const value = site.type.holds === 'unknown' ? hostValue(`${state.frame.context}:${site.span.start};`, site.type) : engine.unknown(state, site.type, `${state.frame.context}:${site.span.start}-${site.span.end}${site.tag ?? ''}`, 'here', site.span);

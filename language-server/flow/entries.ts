@@ -70,18 +70,36 @@ function* entriesOf(walker: Walker, collector: Collector, unit: Unit): Generator
 export function walkLeftovers(project: Project, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>, running: Running = {}): Walked {
   const collector = new Collector(`${unit.file} rest`);
   const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
-  return { collector, entries: leftoversOf(walker, collector, unit, visited, created) };
+  return { collector, entries: leftoversOf(project, walker, collector, unit, visited, created) };
 }
 
-function* leftoversOf(walker: Walker, collector: Collector, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>): Generator<FunctionId> {
+function* leftoversOf(project: Project, walker: Walker, collector: Collector, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>): Generator<FunctionId> {
   const reachedHere = (id: FunctionId | undefined): boolean => id !== undefined && (visited.has(id) || collector.visited.has(id));
   for (const cls of unit.classes.values()) if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere)) yield* classEntries(walker, collector, cls);
   for (const fn of unit.functions.values()) {
     if (reachedHere(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor' || fn.kind === 'module' || beside(walker.project, fn)?.large === true) continue;
     if (fn.class === undefined && fn.parent !== undefined && reachedHere(fn.parent) && !created.has(fn.id) && !collector.created.has(fn.id)) continue;
+    if (walker.spent) return;
+    // A part of something that was not understood, or called from there: perhaps in a scope that frees what it leaves.
+    collector.blind = (fn.parent !== undefined && !fn.parent.endsWith('#')) || isCalled(project, fn.id);
     runAlone(walker, collector, fn, freshState(walker, fn));
+    collector.blind = false;
     yield fn.id;
   }
+}
+
+const callers = new WeakMap<Project, ReadonlySet<FunctionId>>();
+
+/** Does any text of the project call it? */
+function isCalled(project: Project, id: FunctionId): boolean {
+  let called = callers.get(project);
+  if (called === undefined) {
+    const found = new Set<FunctionId>();
+    for (const unit of project.units.values()) for (const fn of unit.functions.values()) for (const block of fn.blocks) for (const event of block.events) if (event.kind === 'call' && event.callee.kind === 'user') found.add(event.callee.function);
+    called = found;
+    callers.set(project, found);
+  }
+  return called.has(id);
 }
 
 function freshState(walker: Walker, fn: LoweredFunction): State {
@@ -221,6 +239,7 @@ function* moduleEntries(walker: Walker, collector: Collector, functions: readonl
     const next: State[] = [];
     for (const before of states) {
       for (const fn of functions) {
+        if (walker.spent) return;
         const state = before === undefined ? freshState(walker, fn) : rebased(walker, before, fn);
         for (const after of runAlone(walker, collector, fn, state)) {
           if (!stateful || givenUpGlobals(after) || !changedGlobals(walker, after)) continue;
@@ -290,6 +309,7 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
     const next: State[] = [];
     for (const before of states.slice(0, statesPerRound)) {
       for (const fn of methods) {
+        if (walker.spent) return;
         const state = before.fork();
         const self = state.frame.locals.get(-7);
         const base = walker.rootFrame(rootOf(fn), walker.context('', `method ${fn.id}`), state.frame.environment, undefined);

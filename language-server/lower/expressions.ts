@@ -25,6 +25,8 @@ export function copy(fn: Lowering, node: ts.Node, to: Local, from: Local): void 
 /** Strips what changes the type only. */
 export function bare(node: ts.Expression): ts.Expression {
   while (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isNonNullExpression(node) || ts.isSatisfiesExpression(node) || ts.isTypeAssertionExpression(node)) node = node.expression;
+  // `(0, lib.f)(x)`, as compilers write it.
+  if (ts.isBinaryExpression(node) && node.operatorToken.kind === K.CommaToken && ts.isNumericLiteral(node.left)) return bare(node.right);
   return node;
 }
 

@@ -157,7 +157,11 @@ export function createResolver(
     callee(node) {
       const expression = ts.isTaggedTemplateExpression(node) ? node.tag : node.expression;
       let target: ts.Expression = expression;
-      while (ts.isParenthesizedExpression(target) || ts.isAsExpression(target) || ts.isNonNullExpression(target)) target = target.expression;
+      for (;;) {
+        if (ts.isParenthesizedExpression(target) || ts.isAsExpression(target) || ts.isNonNullExpression(target)) target = target.expression;
+        else if (ts.isBinaryExpression(target) && target.operatorToken.kind === ts.SyntaxKind.CommaToken && ts.isNumericLiteral(target.left)) target = target.right;
+        else break;
+      }
       if (target.kind === ts.SyntaxKind.SuperKeyword) {
         const type = checker.getTypeAtLocation(target);
         const declaration = type.symbol?.declarations?.find(ts.isClassLike);
