@@ -12,7 +12,17 @@ import { fixOf } from './edits/fixes.ts';
 import { Store } from './snapshots.ts';
 import { models as builtIn } from './libraries/index.ts';
 import { configOf, createTexts, isSource, sourcesUnder } from './program/host.ts';
-import type { CheckReport, Diagnostic, FunctionFact, Life, Position, ServerSettings, Severity, SeveritySetting, Silence } from './protocol.ts';
+import type {
+  CheckReport,
+  Diagnostic,
+  FunctionFact,
+  Life,
+  Position,
+  ServerSettings,
+  Severity,
+  SeveritySetting,
+  Silence,
+} from './protocol.ts';
 import { analysisOf } from './memory/analysis.ts';
 import { reported, staticPeaks } from './memory/peak.ts';
 import { placeIn, positionIn } from './positions.ts';
@@ -80,22 +90,42 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
 
   const settingsNow = (): Settings => {
     const budgetBytes = bytesOf(settings.memoryBudget) ?? config.budgetBytes;
-    return { minBytes: settings.minBytes ?? config.minBytes ?? 1024 * 1024, assume: config.assume, ...(budgetBytes === undefined ? {} : { budgetBytes }) };
+    return {
+      minBytes: settings.minBytes ?? config.minBytes ?? 1024 * 1024,
+      assume: config.assume,
+      ...(budgetBytes === undefined ? {} : { budgetBytes }),
+    };
   };
 
-  const severityOf = (override: Readonly<Record<string, SeveritySetting>>) => (rule: string, own: Severity): SeveritySetting =>
-    override[rule] ?? settings.rules?.[rule] ?? config.rules[rule] ?? own;
+  const severityOf =
+    (override: Readonly<Record<string, SeveritySetting>>) =>
+    (rule: string, own: Severity): SeveritySetting =>
+      override[rule] ?? settings.rules?.[rule] ?? config.rules[rule] ?? own;
 
   const render = (file: string, findings: readonly Reported[], naming: (file: string) => string): readonly Diagnostic[] => {
     const textOf = (name: string): string | undefined => texts.read(name);
     return findings.map(({ finding, rule, severity }): Diagnostic => {
       const { start, end } = placeIn(texts, finding.span);
       return {
-        file: naming(file), line: start.line, column: start.column, endLine: end.line, endColumn: end.column, rule, severity, message: finding.message,
+        file: naming(file),
+        line: start.line,
+        column: start.column,
+        endLine: end.line,
+        endColumn: end.column,
+        rule,
+        severity,
+        message: finding.message,
         savesBytes: finding.savesBytes ?? null,
         related: finding.notes.map((note) => {
           const at = placeIn(texts, note.span);
-          return { file: naming(note.span.file), line: at.start.line, column: at.start.column, endLine: at.end.line, endColumn: at.end.column, message: note.text };
+          return {
+            file: naming(note.span.file),
+            line: at.start.line,
+            column: at.start.column,
+            endLine: at.end.line,
+            endColumn: at.end.column,
+            message: note.text,
+          };
         }),
         fixes: finding.intents.map((intent) => {
           const fix = fixOf(intent, textOf);
@@ -110,13 +140,24 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     if (token.isCancelled) throw new Cancelled();
   };
 
-  const findingsOf = async (store: Store, file: string, token: CancelToken, override: Readonly<Record<string, SeveritySetting>>, silences: Map<string, number> | undefined): Promise<readonly Reported[]> => {
+  const findingsOf = async (
+    store: Store,
+    file: string,
+    token: CancelToken,
+    override: Readonly<Record<string, SeveritySetting>>,
+    silences: Map<string, number> | undefined,
+  ): Promise<readonly Reported[]> => {
     const snapshot = await store.snapshot(pause(token), [file]);
     const unit = snapshot.project.units.get(file);
     return unit === undefined ? [] : runRules(snapshot, unit, settingsNow(), severityOf(override), silences);
   };
 
-  const functionsOf = async (store: Store, file: string, token: CancelToken, naming: (file: string) => string): Promise<readonly FunctionFact[]> => {
+  const functionsOf = async (
+    store: Store,
+    file: string,
+    token: CancelToken,
+    naming: (file: string) => string,
+  ): Promise<readonly FunctionFact[]> => {
     const snapshot = await store.snapshot(pause(token), [file]);
     const unit = snapshot.project.units.get(file);
     if (unit === undefined || unit.libraries.size === 0) return [];
@@ -140,7 +181,8 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     },
     filesChanged(files) {
       texts.forget(files);
-      if (files.some((file) => /tsconfig.*\.json$|jsconfig\.json$|package\.json$/.test(file) || !texts.exists(file) || isSource(file))) for (const store of stores.values()) store.reload();
+      if (files.some((file) => /tsconfig.*\.json$|jsconfig\.json$|package\.json$/.test(file) || !texts.exists(file) || isSource(file)))
+        for (const store of stores.values()) store.reload();
       if (files.some((file) => file.endsWith('tidemark.json'))) {
         config = readConfig(cwd);
         stores.clear();
@@ -164,7 +206,9 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       store.add(file);
       const snapshot = await store.snapshot(pause(token), [file]);
       const unit = snapshot.project.units.get(file);
-      return unit === undefined ? undefined : hoverAt(snapshot.project, unit, positionIn(unit, position), (span) => placeIn(texts, span).start.line);
+      return unit === undefined
+        ? undefined
+        : hoverAt(snapshot.project, unit, positionIn(unit, position), (span) => placeIn(texts, span).start.line);
     },
     async life(token, file, position) {
       const store = storeOf(file);
@@ -194,7 +238,8 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
           diagnostics.push(...render(file, await findingsOf(store, file, never, override, silences), naming));
           functions.push(...(await functionsOf(store, file, never, naming)));
         }
-        for (const [reason, count] of (await store.snapshot(pause(never), list)).facts.silences) silences.set(reason, (silences.get(reason) ?? 0) + count);
+        for (const [reason, count] of (await store.snapshot(pause(never), list)).facts.silences)
+          silences.set(reason, (silences.get(reason) ?? 0) + count);
       }
       return { version: 1, diagnostics, functions, ...(explainSilence ? { silence: silenceList(silences) } : {}) };
     },

@@ -12,6 +12,7 @@ import type { Project, Span, Unit } from '../lower/ir.ts';
 /** What an analysis is made from, and where it is kept: rules hand over their context. */
 export interface Asked {
   readonly project: Project;
+  readonly unit: Unit;
   shared<T>(key: symbol, make: () => T): T;
 }
 
@@ -26,15 +27,52 @@ export interface Analysis {
   afterCall(span: Span, position: number): 'dead' | 'used' | 'unknown';
 }
 
-const key = Symbol('memory analysis');
+const callersKey = Symbol('callers');
+const keys = new Map<string, symbol>();
 
-export const analysisOf = ({ project, shared }: Asked): Analysis => shared(key, () => analyse(project));
+/** The analysis of one file: walked from its own functions and from the files that call into it. */
+export function analysisOf({ project, unit, shared }: Asked): Analysis {
+  const key = keys.get(unit.file) ?? Symbol(unit.file);
+  keys.set(unit.file, key);
+  return shared(key, () => analyse(project, rootsFor(project, unit, shared(callersKey, () => callers(project)))));
+}
+
+/** Files that are walked for one file; of very many callers the nearest are enough to know shapes. */
+const mostFiles = 12;
+
+function rootsFor(project: Project, unit: Unit, callersOf: ReadonlyMap<string, ReadonlySet<string>>): readonly Unit[] {
+  const found = new Set([unit.file]);
+  for (const file of found) for (const caller of callersOf.get(file) ?? []) if (found.size < mostFiles) found.add(caller);
+  return [...found].flatMap((file) => project.units.get(file) ?? []);
+}
+
+/** By file, the other files that name one of its functions, classes or variables. */
+function callers(project: Project): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  const note = (id: string, from: string): void => {
+    const file = id.slice(0, id.indexOf('#'));
+    if (file === from || !project.units.has(file)) return;
+    const list = found.get(file) ?? new Set<string>();
+    found.set(file, list.add(from));
+  };
+  for (const { file, functions } of project.units.values()) {
+    for (const { blocks } of functions.values()) {
+      for (const { events } of blocks) {
+        for (const event of events) {
+          if (event.kind === 'outer') note(event.variable.function, file);
+          else if (event.kind === 'call' && event.callee.kind === 'user') note(event.callee.function, file);
+          else if (event.kind === 'call' && event.callee.kind === 'class') note(event.callee.class, file);
+        }
+      }
+    }
+  }
+  return found;
+}
 
 export const spanKey = ({ file, start, end }: Span): string => `${file}:${start}:${end}`;
 
-export function analyse(project: Project): Analysis {
-  const units = [...project.units.values()].filter(worthWalking);
-  const exploration = explore({ project, models, units });
+export function analyse(project: Project, from: readonly Unit[] = [...project.units.values()]): Analysis {
+  const exploration = explore({ project, models, units: from.filter(worthWalking) });
   const byCall = new Map<string, Map<string, ShapedCall>>();
   const byJit = new Map<string, ShapedCall[]>();
   const captured = new Map<string, CapturedUse>();

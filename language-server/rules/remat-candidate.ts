@@ -4,8 +4,6 @@ import { analysisOf } from '../memory/analysis.ts';
 import { rematerialisations, type Rematerialisation } from '../memory/residuals.ts';
 import type { Cases, Rule, RuleContext } from './rule.ts';
 
-const key = Symbol('rematerialisations');
-
 export const rule: Rule = {
   id: 'remat-candidate',
   severity: 'info',
@@ -16,8 +14,7 @@ this sets the peak. A block that is wrapped in \`checkpoint\` keeps only its arg
 backward pass needs it. The saving is the planned peak without minus the peak with it.`,
   *check(context) {
     const analysis = analysisOf(context);
-    const found = context.shared(key, () => rematerialisations(context.project, analysis, context.settings.minBytes));
-    for (const candidate of found) {
+    for (const candidate of rematerialisations(context.project, analysis, context.settings.minBytes)) {
       if (candidate.span.file !== context.unit.file) continue;
       const { name, calls, keptBytes, savesBytes, moreWork, span } = candidate;
       yield {
