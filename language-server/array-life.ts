@@ -19,16 +19,20 @@ type Place = (span: Span) => { readonly start: Position; readonly end: Position 
 
 /** The innermost function at an offset, and the named local that is declared or read there. */
 function find(unit: Unit, offset: number): Found | undefined {
-  const around = [...unit.functions.values()].filter((fn) => fn.span.start <= offset && offset <= fn.span.end && fn.kind !== 'fields').sort((a, b) => a.span.end - a.span.start - (b.span.end - b.span.start));
+  const around = [...unit.functions.values()]
+    .filter((fn) => fn.span.start <= offset && offset <= fn.span.end && fn.kind !== 'fields')
+    .sort((a, b) => a.span.end - a.span.start - (b.span.end - b.span.start));
   for (const fn of around) {
     for (const [local, fact] of fn.locals.entries()) {
-      if (fact.name !== undefined && fact.span !== undefined && holds(fact.span, offset) && device(fact.type.holds)) return { fn, local, name: fact.name };
+      if (fact.name !== undefined && fact.span !== undefined && holds(fact.span, offset) && device(fact.type.holds))
+        return { fn, local, name: fact.name };
     }
     for (const block of fn.blocks) {
       for (const event of block.events) {
         if (event.kind !== 'copy' || !holds(event.span, offset)) continue;
         const fact = fn.locals[event.from];
-        if (fact?.name !== undefined && device(fact.type.holds) && event.span.end - event.span.start === fact.name.length) return { fn, local: event.from, name: fact.name };
+        if (fact?.name !== undefined && device(fact.type.holds) && event.span.end - event.span.start === fact.name.length)
+          return { fn, local: event.from, name: fact.name };
       }
     }
   }
@@ -60,9 +64,15 @@ function usesOf({ fn, local }: Found): { readonly born: readonly Span[]; readonl
       if (!reads(event).some((read) => read === local || copies.has(read))) continue;
       uses.push({ span: event.span, how: howUsed(event, (read) => read === local || copies.has(read)) });
     }
-    if (block.end.kind === 'return' && block.end.value !== undefined && (block.end.value === local || copies.has(block.end.value))) uses.push({ span: block.end.span, how: 'returns' });
+    if (block.end.kind === 'return' && block.end.value !== undefined && (block.end.value === local || copies.has(block.end.value)))
+      uses.push({ span: block.end.span, how: 'returns' });
   }
-  return { born, uses: uses.filter((use, i) => uses.findIndex((other) => other.span.start === use.span.start && other.how === use.how) === i).toSorted((a, b) => a.span.start - b.span.start) };
+  return {
+    born,
+    uses: uses
+      .filter((use, i) => uses.findIndex((other) => other.span.start === use.span.start && other.how === use.how) === i)
+      .toSorted((a, b) => a.span.start - b.span.start),
+  };
 }
 
 function howUsed(event: Event, is: (local: Local) => boolean): Use['how'] {
@@ -73,7 +83,9 @@ function howUsed(event: Event, is: (local: Local) => boolean): Use['how'] {
   const call = model === undefined ? undefined : callOf(model, name);
   if (call?.role?.kind === 'donateMark') return 'donates';
   if (event.receiver !== undefined && is(event.receiver) && call?.arguments?.receiver === 'disposes') return 'frees';
-  return event.arguments.some((argument, i) => is(argument.local) && (call?.arguments?.[i] ?? call?.arguments?.rest) === 'disposes') ? 'frees' : 'reads';
+  return event.arguments.some((argument, i) => is(argument.local) && (call?.arguments?.[i] ?? call?.arguments?.rest) === 'disposes')
+    ? 'frees'
+    : 'reads';
 }
 
 export function hoverAt(_project: Project, unit: Unit, offset: number, lineOf: (span: Span) => number): string | undefined {
@@ -84,7 +96,9 @@ export function hoverAt(_project: Project, unit: Unit, offset: number, lineOf: (
   const first = born[0];
   const last = uses.at(-1);
   const freed = uses.filter(({ how }) => how === 'frees');
-  const lines = [`**\`${found.name}\`** ${fact.type.holds === 'tree' ? 'holds device arrays' : `is a device array${fact.type.name === undefined ? '' : ` (\`${fact.type.name}\`)`}`}`];
+  const lines = [
+    `**\`${found.name}\`** ${fact.type.holds === 'tree' ? 'holds device arrays' : `is a device array${fact.type.name === undefined ? '' : ` (\`${fact.type.name}\`)`}`}`,
+  ];
   if (first !== undefined) lines.push(`alive from line ${lineOf(first)}${last === undefined ? '' : ` to line ${lineOf(last.span)}`}`);
   if (fact.kind === 'using') lines.push('freed at the end of its block');
   else if (freed.length > 0) lines.push(`freed on line ${[...new Set(freed.map(({ span }) => lineOf(span)))].join(', ')}`);
@@ -103,7 +117,8 @@ export function lifeAt(_project: Project, unit: Unit, offset: number, place: Pla
   const last = uses.at(-1);
   if (last !== undefined) {
     const [begin, end] = [place(first).end, place(last.span).start];
-    if (begin.line < end.line || (begin.line === end.line && begin.column < end.column)) ranges.push({ start: begin, end, certain: uses.length === 1, kind: 'alive' });
+    if (begin.line < end.line || (begin.line === end.line && begin.column < end.column))
+      ranges.push({ start: begin, end, certain: uses.length === 1, kind: 'alive' });
     ranges.push({ ...place(last.span), certain: true, kind: last.how === 'donates' ? 'donated' : 'lastUse' });
   }
   return { name: found.name, ranges };

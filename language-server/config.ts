@@ -21,7 +21,8 @@ export interface Config {
 }
 
 const severities = new Set<unknown>(['off', 'hint', 'info', 'warning', 'error']);
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The nearest `tidemark.json` at or above a folder. */
 export function findConfig(folder: string): string | undefined {
@@ -39,7 +40,13 @@ export function readConfig(folder: string): Config {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    return { file, rules: {}, assume: {}, libraries: [], faults: [`${file} is no JSON: ${error instanceof Error ? error.message : String(error)}`] };
+    return {
+      file,
+      rules: {},
+      assume: {},
+      libraries: [],
+      faults: [`${file} is no JSON: ${error instanceof Error ? error.message : String(error)}`],
+    };
   }
   return { file, ...parseConfig(value) };
 }
@@ -55,16 +62,25 @@ export function parseConfig(value: unknown): Omit<Config, 'file'> {
     }
   }
   const assume: Record<string, number> = {};
-  if (isRecord(value['assume'])) for (const [name, size] of Object.entries(value['assume'])) if (typeof size === 'number') assume[name] = size;
+  if (isRecord(value['assume']))
+    for (const [name, size] of Object.entries(value['assume'])) if (typeof size === 'number') assume[name] = size;
   const minBytes = bytesOf(value['minBytes']);
   const budgetBytes = bytesOf(value['memoryBudget']);
   const listed = value['libraries'];
   const libraries = Array.isArray(listed) ? listed.flatMap((entry: unknown, i) => modelOf(entry, i, faults)) : [];
-  return { rules, assume, libraries, faults, ...(minBytes === undefined ? {} : { minBytes }), ...(budgetBytes === undefined ? {} : { budgetBytes }) };
+  return {
+    rules,
+    assume,
+    libraries,
+    faults,
+    ...(minBytes === undefined ? {} : { minBytes }),
+    ...(budgetBytes === undefined ? {} : { budgetBytes }),
+  };
 }
 
 const isSeverity = (value: unknown): value is SeveritySetting => severities.has(value);
-export const bytesOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : typeof value === 'string' ? bytesOfText(value) : undefined);
+export const bytesOf = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : typeof value === 'string' ? bytesOfText(value) : undefined;
 
 function strings(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((member): member is string => typeof member === 'string') : [];
@@ -85,7 +101,9 @@ function modelOf(entry: unknown, index: number, faults: string[]): readonly Libr
   const free = strings(entry['free']);
   return [
     {
-      id, modules, arrays,
+      id,
+      modules,
+      arrays,
       owners: strings(entry['owners']),
       convention: entry['convention'] === 'consumes' ? 'consumes' : 'borrows',
       free: free.length === 0 ? ['dispose'] : free,
@@ -96,7 +114,13 @@ function modelOf(entry: unknown, index: number, faults: string[]): readonly Libr
       ...(typeof entry['retain'] === 'string' ? { retain: entry['retain'] } : {}),
       ...(typeof entry['copy'] === 'string' ? { copy: entry['copy'] } : {}),
       ...(typeof entry['scopeName'] === 'string' ? { scopeName: entry['scopeName'] } : {}),
-      ...(isRecord(entry['aliases']) ? { aliases: Object.fromEntries(Object.entries(entry['aliases']).flatMap(([k, v]) => (typeof v === 'string' ? [[k, v] as const] : []))) } : {}),
+      ...(isRecord(entry['aliases'])
+        ? {
+            aliases: Object.fromEntries(
+              Object.entries(entry['aliases']).flatMap(([k, v]) => (typeof v === 'string' ? [[k, v] as const] : [])),
+            ),
+          }
+        : {}),
     },
   ];
 }
@@ -124,7 +148,11 @@ function callsOf(value: unknown, index: number, faults: string[]): LibraryModel[
     const aliases = isRecord(result) && typeof result['aliases'] === 'number' ? { aliases: result['aliases'] } : undefined;
     calls[name] = {
       arguments: given,
-      ...(result === 'creates' || result === 'host' || result === 'unknown' ? { result } : aliases === undefined ? {} : { result: aliases }),
+      ...(result === 'creates' || result === 'host' || result === 'unknown'
+        ? { result }
+        : aliases === undefined
+          ? {}
+          : { result: aliases }),
       ...(spec['scope'] === true ? { role: { kind: 'scope', async: false } } : {}),
     };
   }

@@ -16,16 +16,31 @@ export interface Reported {
   readonly finding: Finding;
 }
 
-export function runRules(snapshot: Snapshot, unit: Unit, settings: Settings, severityOf: (rule: string, own: Severity) => SeveritySetting, silences: Map<string, number> | undefined): readonly Reported[] {
+export function runRules(
+  snapshot: Snapshot,
+  unit: Unit,
+  settings: Settings,
+  severityOf: (rule: string, own: Severity) => SeveritySetting,
+  silences: Map<string, number> | undefined,
+): readonly Reported[] {
   const { facts } = snapshot;
   const { project, shared } = snapshot.part(unit.file);
   if (unit.libraries.size === 0 && unit.directives.length === 0) return [];
-  const here = <T extends { readonly span: { readonly file: string } }>(list: readonly T[]): readonly T[] => list.filter(({ span }) => span.file === unit.file);
+  const here = <T extends { readonly span: { readonly file: string } }>(list: readonly T[]): readonly T[] =>
+    list.filter(({ span }) => span.file === unit.file);
   const found: Reported[] = [];
   for (const rule of rules) {
     if (severityOf(rule.id, rule.severity) === 'off') continue;
     const context: RuleContext = {
-      project, unit, settings, shared, observations: here(facts.observations), calls: here(facts.calls), allCalls: facts.calls, captures: here(facts.captures), functions: [...unit.functions.values()],
+      project,
+      unit,
+      settings,
+      shared,
+      observations: here(facts.observations),
+      calls: here(facts.calls),
+      allCalls: facts.calls,
+      captures: here(facts.captures),
+      functions: [...unit.functions.values()],
       silent: (reason) => void silences?.set(`${rule.id}: ${reason}`, (silences.get(`${rule.id}: ${reason}`) ?? 0) + 1),
     };
     try {
@@ -37,7 +52,9 @@ export function runRules(snapshot: Snapshot, unit: Unit, settings: Settings, sev
       snapshot.fault(`rule ${rule.id}`, error);
     }
   }
-  return suppressed(unit, once(found), severityOf).toSorted((a, b) => a.finding.span.start - b.finding.span.start || a.rule.localeCompare(b.rule));
+  return suppressed(unit, once(found), severityOf).toSorted(
+    (a, b) => a.finding.span.start - b.finding.span.start || a.rule.localeCompare(b.rule),
+  );
 }
 
 /** The same rule at the same place says the same mistake. */
@@ -51,7 +68,11 @@ function once(found: readonly Reported[]): readonly Reported[] {
   });
 }
 
-function suppressed(unit: Unit, found: readonly Reported[], severityOf: (rule: string, own: Severity) => SeveritySetting): readonly Reported[] {
+function suppressed(
+  unit: Unit,
+  found: readonly Reported[],
+  severityOf: (rule: string, own: Severity) => SeveritySetting,
+): readonly Reported[] {
   const ignores = unit.directives.filter((directive): directive is Extract<Directive, { kind: 'ignore' }> => directive.kind === 'ignore');
   if (ignores.length === 0) return found;
   const used = new Set<Directive>();
@@ -64,15 +85,19 @@ function suppressed(unit: Unit, found: readonly Reported[], severityOf: (rule: s
   const severity = severityOf('unused-suppression', 'warning');
   if (severity === 'off') return left;
   const known = new Set(rules.map(({ id }) => id));
-  const unused = ignores.filter((directive) => !used.has(directive) && severityOf(directive.rule, 'warning') !== 'off').map((directive): Reported => ({
-    rule: 'unused-suppression',
-    severity,
-    finding: {
-      span: directive.span,
-      message: known.has(directive.rule) ? `this comment silences nothing: \`${directive.rule}\` finds nothing on the next line` : `this comment silences nothing: there is no rule \`${directive.rule}\``,
-      notes: [],
-      intents: [{ kind: 'removeComment', title: 'Remove the comment', safe: false, comment: directive.span }],
-    },
-  }));
+  const unused = ignores
+    .filter((directive) => !used.has(directive) && severityOf(directive.rule, 'warning') !== 'off')
+    .map((directive): Reported => ({
+      rule: 'unused-suppression',
+      severity,
+      finding: {
+        span: directive.span,
+        message: known.has(directive.rule)
+          ? `this comment silences nothing: \`${directive.rule}\` finds nothing on the next line`
+          : `this comment silences nothing: there is no rule \`${directive.rule}\``,
+        notes: [],
+        intents: [{ kind: 'removeComment', title: 'Remove the comment', safe: false, comment: directive.span }],
+      },
+    }));
   return [...left, ...unused];
 }

@@ -72,7 +72,11 @@ export class Store {
   /** The state of things now; at least `wanted` and what they reach is analysed. */
   async snapshot(pause: Pause, wanted: readonly string[]): Promise<Snapshot> {
     const revision = `${this.texts.revision}:${this.generation}`;
-    if (this.last?.revision === revision && wanted.every((file) => this.last!.snapshot.project.units.has(file) || !this.program.roots.has(file))) return this.last.snapshot;
+    if (
+      this.last?.revision === revision &&
+      wanted.every((file) => this.last!.snapshot.project.units.has(file) || !this.program.roots.has(file))
+    )
+      return this.last.snapshot;
     const faults: { where: string; error: unknown }[] = [];
     const facts = this.program.facts();
     await pause();
@@ -91,14 +95,20 @@ export class Store {
     return snapshot;
   }
 
-  private async lowerAll(facts: TypeFacts, pause: Pause, faults: { where: string; error: unknown }[]): Promise<{ readonly units: ReadonlyMap<string, Unit>; readonly imports: ReadonlyMap<string, readonly string[]> }> {
+  private async lowerAll(
+    facts: TypeFacts,
+    pause: Pause,
+    faults: { where: string; error: unknown }[],
+  ): Promise<{ readonly units: ReadonlyMap<string, Unit>; readonly imports: ReadonlyMap<string, readonly string[]> }> {
     const naming = createNaming(facts);
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
     const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
     const units = new Map<string, Unit>();
     let started = performance.now();
     for (const source of sources) {
-      const key = closureOf(source.fileName, imports).map((file) => `${file}@${facts.version(file)}`).join(' ');
+      const key = closureOf(source.fileName, imports)
+        .map((file) => `${file}@${facts.version(file)}`)
+        .join(' ');
       const known = this.units.get(source.fileName);
       if (known?.key === key) {
         units.set(source.fileName, known.unit);
@@ -204,7 +214,8 @@ function connected(files: readonly string[], imports: ReadonlyMap<string, readon
     leader.set(file, at);
     return at;
   };
-  for (const [file, targets] of imports) for (const target of targets) if (leader.has(file) && leader.has(target)) leader.set(find(file), find(target));
+  for (const [file, targets] of imports)
+    for (const target of targets) if (leader.has(file) && leader.has(target)) leader.set(find(file), find(target));
   const groups = new Map<string, string[]>();
   for (const file of files) groups.set(find(file), [...(groups.get(find(file)) ?? []), file]);
   return [...groups.values()];
@@ -223,7 +234,12 @@ function projectOf(units: ReadonlyMap<string, Unit>): Project {
 function importsOf(facts: TypeFacts, source: ts.SourceFile): readonly string[] {
   const found = new Set<string>();
   const visit = (node: ts.Node): void => {
-    const specifier = (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined ? node.moduleSpecifier : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword ? node.arguments[0] : undefined;
+    const specifier =
+      (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined
+        ? node.moduleSpecifier
+        : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
+          ? node.arguments[0]
+          : undefined;
     if (specifier !== undefined && ts.isStringLiteralLike(specifier) && specifier.text.startsWith('.')) {
       const file = facts.checker.getSymbolAtLocation(specifier)?.declarations?.find(ts.isSourceFile)?.fileName;
       if (file !== undefined) found.add(file);
@@ -237,9 +253,11 @@ function importsOf(facts: TypeFacts, source: ts.SourceFile): readonly string[] {
 function closureOf(file: string, imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const seen = new Set([file]);
   const work = [file];
-  while (work.length > 0) for (const next of imports.get(work.pop()!) ?? []) if (!seen.has(next)) {
-    seen.add(next);
-    work.push(next);
-  }
+  while (work.length > 0)
+    for (const next of imports.get(work.pop()!) ?? [])
+      if (!seen.has(next)) {
+        seen.add(next);
+        work.push(next);
+      }
   return [...seen].sort();
 }

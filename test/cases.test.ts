@@ -21,7 +21,10 @@ interface Figures {
 const folder = join(checkout, 'test/cases');
 const recordFile = join(checkout, 'test/cases.recorded.json');
 
-export function score(report: Pick<CheckReport, 'diagnostics'>, files: readonly { readonly name: string; readonly text: string }[]): { readonly figures: ReadonlyMap<string, Figures>; readonly misses: readonly string[]; readonly alarms: readonly string[] } {
+export function score(
+  report: Pick<CheckReport, 'diagnostics'>,
+  files: readonly { readonly name: string; readonly text: string }[],
+): { readonly figures: ReadonlyMap<string, Figures>; readonly misses: readonly string[]; readonly alarms: readonly string[] } {
   const figures = new Map<string, { marks: number; found: number; falseAlarms: number }>();
   const misses: string[] = [];
   const alarms: string[] = [];
@@ -32,7 +35,14 @@ export function score(report: Pick<CheckReport, 'diagnostics'>, files: readonly 
     return known;
   };
   for (const { name, text } of files) {
-    const expected = new Set(text.split('\n').flatMap((line, i) => (/@expect (.*)$/.exec(line)?.[1] ?? '').split(/\s+/).filter((rule) => rule !== '').map((rule) => `${i + 1} ${rule}`)));
+    const expected = new Set(
+      text.split('\n').flatMap((line, i) =>
+        (/@expect (.*)$/.exec(line)?.[1] ?? '')
+          .split(/\s+/)
+          .filter((rule) => rule !== '')
+          .map((rule) => `${i + 1} ${rule}`),
+      ),
+    );
     const own = report.diagnostics.filter(({ file }) => file === name);
     const found = new Set(own.map(({ line, rule }) => `${line} ${rule}`));
     for (const mark of expected) {
@@ -53,15 +63,32 @@ export function score(report: Pick<CheckReport, 'diagnostics'>, files: readonly 
 
 describe('the corpus', function () {
   this.timeout(300_000);
-  const files = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')).map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
   let result: ReturnType<typeof score>;
 
   before(async () => {
     result = score(await checkFolder(folder), files);
-    const rows = [...result.figures].sort(([a], [b]) => a.localeCompare(b)).map(([key, f]) => `  ${key.padEnd(34)} ${String(f.found).padStart(3)} of ${String(f.marks).padEnd(3)} ${f.falseAlarms === 0 ? '' : `${f.falseAlarms} false`}`);
-    const sum = [...result.figures.values()].reduce((a, b) => ({ marks: a.marks + b.marks, found: a.found + b.found, falseAlarms: a.falseAlarms + b.falseAlarms }));
-    console.log(`${rows.join('\n')}\n  ${'all'.padEnd(34)} ${sum.found} of ${sum.marks}, ${sum.falseAlarms} false alarms\n${[...result.misses.map((m) => `  missed ${m}`), ...result.alarms.map((a) => `  false ${a}`)].join('\n')}`);
-    if (process.env['UPDATE'] === '1') writeFileSync(recordFile, `${JSON.stringify(Object.fromEntries([...result.figures].sort(([a], [b]) => a.localeCompare(b))), null, 2)}\n`);
+    const rows = [...result.figures]
+      .sort(([a], [b]) => a.localeCompare(b))
+      .map(
+        ([key, f]) =>
+          `  ${key.padEnd(34)} ${String(f.found).padStart(3)} of ${String(f.marks).padEnd(3)} ${f.falseAlarms === 0 ? '' : `${f.falseAlarms} false`}`,
+      );
+    const sum = [...result.figures.values()].reduce((a, b) => ({
+      marks: a.marks + b.marks,
+      found: a.found + b.found,
+      falseAlarms: a.falseAlarms + b.falseAlarms,
+    }));
+    console.log(
+      `${rows.join('\n')}\n  ${'all'.padEnd(34)} ${sum.found} of ${sum.marks}, ${sum.falseAlarms} false alarms\n${[...result.misses.map((m) => `  missed ${m}`), ...result.alarms.map((a) => `  false ${a}`)].join('\n')}`,
+    );
+    if (process.env['UPDATE'] === '1')
+      writeFileSync(
+        recordFile,
+        `${JSON.stringify(Object.fromEntries([...result.figures].sort(([a], [b]) => a.localeCompare(b))), null, 2)}\n`,
+      );
   });
 
   it('has files', () => assert.ok(files.length > 200));
@@ -70,12 +97,17 @@ describe('the corpus', function () {
     const recorded = JSON.parse(readFileSync(recordFile, 'utf8')) as Readonly<Record<string, Figures>>;
     const worse = Object.entries(recorded).flatMap(([key, before]) => {
       const now = result.figures.get(key);
-      return now !== undefined && now.found >= before.found && now.falseAlarms <= before.falseAlarms ? [] : [`${key}: was ${JSON.stringify(before)}, is ${JSON.stringify(now)}`];
+      return now !== undefined && now.found >= before.found && now.falseAlarms <= before.falseAlarms
+        ? []
+        : [`${key}: was ${JSON.stringify(before)}, is ${JSON.stringify(now)}`];
     });
     assert.deepEqual(worse, [], result.misses.join('\n'));
   });
 
   it('no correct program gets any report', () => {
-    assert.deepEqual(result.alarms.filter((alarm) => alarm.includes('-ok.')), []);
+    assert.deepEqual(
+      result.alarms.filter((alarm) => alarm.includes('-ok.')),
+      [],
+    );
   });
 });

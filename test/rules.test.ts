@@ -14,7 +14,10 @@ import { expectationsOf, withCarets } from './support/markers.ts';
 
 describe('rules', function () {
   this.timeout(180_000);
-  const all = withCases.flatMap(({ rule, cases }) => [...cases.bad.map((text) => ({ rule, text, good: false })), ...cases.good.map((text) => ({ rule, text, good: true }))]);
+  const all = withCases.flatMap(({ rule, cases }) => [
+    ...cases.bad.map((text) => ({ rule, text, good: false })),
+    ...cases.good.map((text) => ({ rule, text, good: true })),
+  ]);
   let found: readonly (readonly Diagnostic[])[] = [];
 
   before(async () => {
@@ -22,7 +25,9 @@ describe('rules', function () {
   });
 
   it('every rule is a file named after its id, and listed', () => {
-    const files = readdirSync(join(checkout, 'language-server/rules')).filter((name) => !['rule.ts', 'index.ts', 'words.ts'].includes(name)).map((name) => name.replace(/\.ts$/, ''));
+    const files = readdirSync(join(checkout, 'language-server/rules'))
+      .filter((name) => !['rule.ts', 'index.ts', 'words.ts'].includes(name))
+      .map((name) => name.replace(/\.ts$/, ''));
     assert.deepEqual(withCases.map(({ rule }) => rule.id).sort(), files.sort());
   });
 
@@ -40,12 +45,22 @@ describe('rules', function () {
       const expected = good ? [] : expectationsOf(text).map((e) => `${e.line}:${e.column} ${e.severity}: ${e.message}`);
       const seen = own.map((d) => `${d.line}:${d.column} ${d.severity}: ${d.message}`);
       // A case may state the beginning of a message only: figures of a plan are tested where plans are.
-      assert.deepEqual(seen.map((text_, k) => (text_.startsWith(expected[k] ?? '\0') ? expected[k] : text_)), expected, `found:\n${withCarets(text, own)}`);
+      assert.deepEqual(
+        seen.map((text_, k) => (text_.startsWith(expected[k] ?? '\0') ? expected[k] : text_)),
+        expected,
+        `found:\n${withCarets(text, own)}`,
+      );
     });
   }
 
   it('no good case gets a report of any rule that says something is wrong', () => {
-    const wrong = all.flatMap(({ good, rule }, i) => (good ? found[i]!.filter((d) => d.severity === 'error' || d.severity === 'warning').map((d) => `${rule.id} case ${i}: ${d.rule} ${d.line}: ${d.message}`) : []));
+    const wrong = all.flatMap(({ good, rule }, i) =>
+      good
+        ? found[i]!.filter((d) => d.severity === 'error' || d.severity === 'warning').map(
+            (d) => `${rule.id} case ${i}: ${d.rule} ${d.line}: ${d.message}`,
+          )
+        : [],
+    );
     assert.deepEqual(wrong, []);
   });
 });

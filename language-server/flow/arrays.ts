@@ -17,7 +17,8 @@ export interface Walk {
 }
 
 const byId = new Map(models.map((model) => [model.id, model]));
-export const modelOf = (walk: Walk, library: string): LibraryModel => walk.models.get(library) ?? byId.get(library) ?? byId.get('standard')!;
+export const modelOf = (walk: Walk, library: string): LibraryModel =>
+  walk.models.get(library) ?? byId.get(library) ?? byId.get('standard')!;
 
 export const consumes = (walk: Walk, library: string): boolean => modelOf(walk, library).convention === 'consumes';
 
@@ -40,11 +41,22 @@ export function leaves(state: State, value: Value, visit: (id: ObjectId, node: N
 
 export function wordsOf(library: string): Words {
   const model = byId.get(library);
-  return { noun: model?.noun ?? 'array', free: model?.free[0] ?? 'dispose', consumes: model?.convention === 'consumes', ...(model?.copy === undefined ? {} : { copy: model.copy }), ...(model?.scopeName === undefined ? {} : { scope: model.scopeName }) };
+  return {
+    noun: model?.noun ?? 'array',
+    free: model?.free[0] ?? 'dispose',
+    consumes: model?.convention === 'consumes',
+    ...(model?.copy === undefined ? {} : { copy: model.copy }),
+    ...(model?.scopeName === undefined ? {} : { scope: model.scopeName }),
+  };
 }
 
 export function named(life: Life): Named {
-  return { library: life.library, words: wordsOf(life.library), ...(life.name === undefined ? {} : { name: life.name }), ...(life.made === undefined ? {} : { made: life.made }) };
+  return {
+    library: life.library,
+    words: wordsOf(life.library),
+    ...(life.name === undefined ? {} : { name: life.name }),
+    ...(life.made === undefined ? {} : { made: life.made }),
+  };
 }
 
 function setLife(state: State, id: ObjectId, patch: Partial<Life>): void {
@@ -64,9 +76,10 @@ export interface Use {
 /** The dead arrays among some values. */
 export function deadAmong(state: State, values: readonly Value[]): ReadonlySet<ObjectId> {
   const dead = new Set<ObjectId>();
-  for (const value of values) leaves(state, value, (id, _, life) => {
-    if (life.dead) dead.add(id);
-  });
+  for (const value of values)
+    leaves(state, value, (id, _, life) => {
+      if (life.dead) dead.add(id);
+    });
   return dead;
 }
 
@@ -87,10 +100,20 @@ function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life,
   if (life.escaped || (node.many && !state.iterating.has(id))) return walk.collector.silent('use-after: one of many arrays');
   const byThisCall = use.call !== undefined && life.diedAt?.start === use.call.start && life.diedAt.file === use.call.file;
   const sameCall = byThisCall && use.before !== undefined && !use.before.has(id);
-  walk.collector.see({
-    kind: 'deadUse', span: use.span, function: state.frame.fn.id, array: named(life), death: life.death ?? 'disposed', diedAt: life.diedAt ?? use.span, use: use.use,
-    sameCall, inLoop: !sameCall && (byThisCall || (life.diedAt?.start === use.span.start && life.diedAt.file === use.span.file)),
-  }, contextOf(state));
+  walk.collector.see(
+    {
+      kind: 'deadUse',
+      span: use.span,
+      function: state.frame.fn.id,
+      array: named(life),
+      death: life.death ?? 'disposed',
+      diedAt: life.diedAt ?? use.span,
+      use: use.use,
+      sameCall,
+      inLoop: !sameCall && (byThisCall || (life.diedAt?.start === use.span.start && life.diedAt.file === use.span.file)),
+    },
+    contextOf(state),
+  );
 }
 
 /** Takes one reference of each array, or its life. */
@@ -105,7 +128,8 @@ export function kill(walk: Walk, state: State, value: Value, death: Death, use: 
     walk.collector.pass(use.span, contextOf(state));
     if (death === 'disposed' || death === 'using') walk.collector.freedAfter(life.watches, use.span);
     else walk.collector.readAfter(life.watches, use.span);
-    if (model.convention === 'consumes' && life.refs > 1 && (death === 'consumed' || death === 'disposed')) return setLife(state, id, { refs: life.refs - 1 });
+    if (model.convention === 'consumes' && life.refs > 1 && (death === 'consumed' || death === 'disposed'))
+      return setLife(state, id, { refs: life.refs - 1 });
     if (life.passed !== undefined && death !== 'scope') walk.collector.consumed.add(`${life.passed.function}:${life.passed.position}`);
     freedOf(walk, state, id);
     if (life.added !== undefined) walk.collector.freedAdded.add(`${life.added.file}:${life.added.start}`);
@@ -129,7 +153,11 @@ function holdsId(state: State, value: Value, id: ObjectId, depth: number): boole
   if (value.kind !== 'object' || depth === 0) return false;
   if (value.id === id) return true;
   const node = state.get(value.id);
-  return node !== undefined && node.shape !== 'environment' && [...node.fields.values(), ...node.pool].some((member) => holdsId(state, member, id, depth - 1));
+  return (
+    node !== undefined &&
+    node.shape !== 'environment' &&
+    [...node.fields.values(), ...node.pool].some((member) => holdsId(state, member, id, depth - 1))
+  );
 }
 
 /** Unknown code has it: nothing more is said about these arrays. */
@@ -173,8 +201,16 @@ export function newLife(making: Making, library: string, owner: boolean, typeNam
   const { state } = making;
   const unscoped = typeName !== undefined && (modelOf(making.walk, library).unscoped ?? []).includes(typeName);
   return {
-    library, dead: false, refs: 1, origin: making.origin, escaped: making.escaped ?? false, scope: making.origin === 'here' && !unscoped ? state.scopes.length : 0,
-    traced: making.traced ?? state.tracing > 0, owner, watches: [], function: making.function,
+    library,
+    dead: false,
+    refs: 1,
+    origin: making.origin,
+    escaped: making.escaped ?? false,
+    scope: making.origin === 'here' && !unscoped ? state.scopes.length : 0,
+    traced: making.traced ?? state.tracing > 0,
+    owner,
+    watches: [],
+    function: making.function,
     ...(making.span === undefined ? {} : { made: making.span }),
     ...(making.name === undefined ? {} : { name: making.name }),
     ...(making.passed === undefined ? {} : { passed: making.passed }),
@@ -187,30 +223,103 @@ export function make(making: Making, type: TypeFact): Value {
   const { state, site } = making;
   if (type.promise) {
     const inner: Value = make({ ...making, site: `${site}!` }, { ...type, promise: false });
-    return state.allocate(site, { shape: 'promise', fields: new Map([['value', inner]]), pool: [], open: false, many: false, type, ...(state.tracing > 0 ? { traced: true } : {}) }, making.dropped);
+    return state.allocate(
+      site,
+      {
+        shape: 'promise',
+        fields: new Map([['value', inner]]),
+        pool: [],
+        open: false,
+        many: false,
+        type,
+        ...(state.tracing > 0 ? { traced: true } : {}),
+      },
+      making.dropped,
+    );
   }
   if (type.callable && type.holds === 'nothing') return hostValue(`${site};`, type);
   const depth = making.depth ?? 0;
   switch (type.holds) {
-    case 'array': case 'owner':
-      return state.allocate(site, { shape: 'array', fields: emptyFields, pool: [], open: false, many: false, type, life: newLife(making, type.library ?? 'tidemark', type.holds === 'owner', type.name) }, making.dropped);
+    case 'array':
+    case 'owner':
+      return state.allocate(
+        site,
+        {
+          shape: 'array',
+          fields: emptyFields,
+          pool: [],
+          open: false,
+          many: false,
+          type,
+          life: newLife(making, type.library ?? 'tidemark', type.holds === 'owner', type.name),
+        },
+        making.dropped,
+      );
     case 'tree': {
       const fields = type.fields;
       if (fields !== undefined && type.element === undefined && depth < 4) {
         const members = new Map<string, Value>();
-        const node: Node = { shape: type.class === undefined ? 'object' : 'instance', fields: emptyFields, pool: [], open: type.class !== undefined, many: false, type, ...(type.class === undefined ? {} : { class: type.class }), ...(making.span === undefined ? {} : { made: making.span }), ...(state.tracing > 0 ? { traced: true } : {}), ...(making.escaped || (type.class !== undefined && making.origin !== 'here') ? { escaped: true } : {}) };
+        const node: Node = {
+          shape: type.class === undefined ? 'object' : 'instance',
+          fields: emptyFields,
+          pool: [],
+          open: type.class !== undefined,
+          many: false,
+          type,
+          ...(type.class === undefined ? {} : { class: type.class }),
+          ...(making.span === undefined ? {} : { made: making.span }),
+          ...(state.tracing > 0 ? { traced: true } : {}),
+          ...(making.escaped || (type.class !== undefined && making.origin !== 'here') ? { escaped: true } : {}),
+        };
         const value = state.allocate(site, node, making.dropped);
-        if (type.class === undefined) for (const [name, member] of Object.entries(fields)) if (!member.nullable) members.set(name, make({ ...making, site: `${site}.${name}`, depth: depth + 1, ...(making.name === undefined ? {} : { name: `${making.name}.${name}` }) }, member));
-        if (value.kind === 'object') state.change(value.id, { fields: members, open: type.class !== undefined || Object.values(fields).some((member) => member.nullable) });
+        if (type.class === undefined)
+          for (const [name, member] of Object.entries(fields))
+            if (!member.nullable)
+              members.set(
+                name,
+                make(
+                  {
+                    ...making,
+                    site: `${site}.${name}`,
+                    depth: depth + 1,
+                    ...(making.name === undefined ? {} : { name: `${making.name}.${name}` }),
+                  },
+                  member,
+                ),
+              );
+        if (value.kind === 'object')
+          state.change(value.id, {
+            fields: members,
+            open: type.class !== undefined || Object.values(fields).some((member) => member.nullable),
+          });
         return value;
       }
       const library = libraryOf(type) ?? 'tidemark';
-      return state.allocate(site, { shape: isList(type) ? 'list' : 'tree', fields: emptyFields, pool: [], open: true, many: false, type, life: newLife(making, library, false, type.name), ...(making.count === undefined ? {} : { count: making.count }) }, making.dropped);
+      return state.allocate(
+        site,
+        {
+          shape: isList(type) ? 'list' : 'tree',
+          fields: emptyFields,
+          pool: [],
+          open: true,
+          many: false,
+          type,
+          life: newLife(making, library, false, type.name),
+          ...(making.count === undefined ? {} : { count: making.count }),
+        },
+        making.dropped,
+      );
     }
     case 'nothing':
-      if (type.class !== undefined && depth < 4) return state.allocate(site, { shape: 'instance', fields: emptyFields, pool: [], open: true, many: false, type, class: type.class, escaped: true }, making.dropped);
+      if (type.class !== undefined && depth < 4)
+        return state.allocate(
+          site,
+          { shape: 'instance', fields: emptyFields, pool: [], open: true, many: false, type, class: type.class, escaped: true },
+          making.dropped,
+        );
       return hostValue(`${site};`, type);
-    case 'unknown': return hostValue(`${site};`, type);
+    case 'unknown':
+      return hostValue(`${site};`, type);
   }
 }
 
@@ -227,20 +336,58 @@ export function libraryOf(type: TypeFact | undefined, depth = 4): string | undef
 }
 
 /** A member of an open object that nobody asked for before: it lives and dies with its tree. */
-export function openMember(walk: Walk, state: State, id: ObjectId, node: Node, name: string, type: TypeFact | undefined, dropped: (id: ObjectId, node: Node) => void): Value {
+export function openMember(
+  walk: Walk,
+  state: State,
+  id: ObjectId,
+  node: Node,
+  name: string,
+  type: TypeFact | undefined,
+  dropped: (id: ObjectId, node: Node) => void,
+): Value {
   const before = state.get(id)?.fields.get(name);
   if (before !== undefined) return before;
-  const memberType = (type !== undefined && type.holds !== 'unknown' ? type : undefined) ?? node.type.fields?.[name] ?? node.type.element ?? type ?? { holds: 'unknown' as const };
+  const memberType = (type !== undefined && type.holds !== 'unknown' ? type : undefined) ??
+    node.type.fields?.[name] ??
+    node.type.element ??
+    type ?? { holds: 'unknown' as const };
   if (memberType.holds === 'nothing' && memberType.class === undefined) return hostValue(`${id}.${name};`, memberType);
   const life = node.life;
   const site = `${id}.${name}`;
-  const making: Making = { walk, state, site, span: life?.made, origin: life?.origin ?? 'caller', function: state.frame.fn.id, escaped: life?.escaped ?? false, dropped, ...(life?.traced || node.traced ? { traced: true } : {}), ...(life?.name === undefined ? {} : { name: /^\d+$|^\[/.test(name) ? life.name : `${life.name}.${name}` }) };
+  const making: Making = {
+    walk,
+    state,
+    site,
+    span: life?.made,
+    origin: life?.origin ?? 'caller',
+    function: state.frame.fn.id,
+    escaped: life?.escaped ?? false,
+    dropped,
+    ...(life?.traced || node.traced ? { traced: true } : {}),
+    ...(life?.name === undefined ? {} : { name: /^\d+$|^\[/.test(name) ? life.name : `${life.name}.${name}` }),
+  };
   const value = make({ ...making, depth: 2 }, { ...memberType, nullable: false });
   // A member of unknown type may be an array, and be freed by what is called on it.
   if (value.kind === 'host' && memberType.holds === 'unknown' && life !== undefined && !life.escaped) setLife(state, id, { escaped: true });
   const inner = state.node(value);
   if (value.kind === 'object' && inner?.life !== undefined) {
-    state.put(value.id, { ...inner, life: { ...inner.life, ...(life === undefined ? { origin: 'caller' as const } : { dead: life.dead, ...(life.death === undefined ? {} : { death: life.death }), ...(life.diedAt === undefined ? {} : { diedAt: life.diedAt }), part: id, scope: life.scope, refs: life.refs, watches: life.watches }) } });
+    state.put(value.id, {
+      ...inner,
+      life: {
+        ...inner.life,
+        ...(life === undefined
+          ? { origin: 'caller' as const }
+          : {
+              dead: life.dead,
+              ...(life.death === undefined ? {} : { death: life.death }),
+              ...(life.diedAt === undefined ? {} : { diedAt: life.diedAt }),
+              part: id,
+              scope: life.scope,
+              refs: life.refs,
+              watches: life.watches,
+            }),
+      },
+    });
   }
   state.setField(id, name, value);
   return value;

@@ -14,9 +14,20 @@ import { effects, result } from './library-calls.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, undefinedValue, type Value } from './values.ts';
 
-const isCallable = (value: Value | undefined): value is Value => value !== undefined && (value.kind === 'closure' || value.kind === 'compiled' || value.kind === 'external');
+const isCallable = (value: Value | undefined): value is Value =>
+  value !== undefined && (value.kind === 'closure' || value.kind === 'compiled' || value.kind === 'external');
 
-export function callback(engine: Engine, state: State, call: Call, library: string, receiver: Value | undefined, args: readonly Value[], spans: readonly Span[], site: CallSite, place: Place): readonly Exit[] {
+export function callback(
+  engine: Engine,
+  state: State,
+  call: Call,
+  library: string,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  spans: readonly Span[],
+  site: CallSite,
+  place: Place,
+): readonly Exit[] {
   const role = call.role;
   if (role?.kind === 'traces') {
     const target = args[role.function];
@@ -26,7 +37,21 @@ export function callback(engine: Engine, state: State, call: Call, library: stri
       const fn = target.kind === 'closure' ? engine.project.function(target.function) : undefined;
       const given = (fn?.parameters ?? []).map((p, i) => {
         const type = fn!.locals[p.local]?.type ?? { holds: 'unknown' as const };
-        return type.holds === 'nothing' || type.holds === 'unknown' ? hostValue(`${siteOf(dry, site)}arg${i};`, type) : make({ walk: engine, state: dry, site: `${siteOf(dry, site)}arg${i}`, span: undefined, origin: 'caller', function: state.frame.fn.id, traced: true, dropped: () => undefined }, { ...type, nullable: false });
+        return type.holds === 'nothing' || type.holds === 'unknown'
+          ? hostValue(`${siteOf(dry, site)}arg${i};`, type)
+          : make(
+              {
+                walk: engine,
+                state: dry,
+                site: `${siteOf(dry, site)}arg${i}`,
+                span: undefined,
+                origin: 'caller',
+                function: state.frame.fn.id,
+                traced: true,
+                dropped: () => undefined,
+              },
+              { ...type, nullable: false },
+            );
       });
       engine.callValue(dry, target, undefined, given, { ...site, tag: ' traced' });
     }
@@ -38,18 +63,43 @@ export function callback(engine: Engine, state: State, call: Call, library: stri
   const first = role.callbacks[0]!;
   const target = args[first.argument];
   if (!isCallable(target)) {
-    for (const [i, value] of args.entries()) if (i !== first.argument) effects(engine, state, library, '', { arguments: { rest: consumes(engine, library) ? 'consumes' : 'reads' } }, undefined, [value], [spans[i] ?? site.span], site);
+    for (const [i, value] of args.entries())
+      if (i !== first.argument)
+        effects(
+          engine,
+          state,
+          library,
+          '',
+          { arguments: { rest: consumes(engine, library) ? 'consumes' : 'reads' } },
+          undefined,
+          [value],
+          [spans[i] ?? site.span],
+          site,
+        );
     if (target !== undefined) engine.later(state, target, site.span);
     const type = site.type;
-    return returned(state, type.holds === 'nothing' || type.holds === 'unknown' ? hostValue(`${siteOf(state, site)};`, type) : engine.unknown(state, { ...type, nullable: false }, siteOf(state, site), 'here', site.span));
+    return returned(
+      state,
+      type.holds === 'nothing' || type.holds === 'unknown'
+        ? hostValue(`${siteOf(state, site)};`, type)
+        : engine.unknown(state, { ...type, nullable: false }, siteOf(state, site), 'here', site.span),
+    );
   }
   if (first.when === 'later') return settle(engine, state, role.callbacks, receiver, args, site);
-  if (first.result === 'collected' && first.given[0]?.kind === 'element' && first.given[0].of > 0) return treeMap(engine, state, target, args.slice(1), site, library);
+  if (first.result === 'collected' && first.given[0]?.kind === 'element' && first.given[0].of > 0)
+    return treeMap(engine, state, target, args.slice(1), site, library);
   return each(engine, state, first, target, receiver, args, site, place);
 }
 
 /** `p.then(f)`: at once when the value is known and no scope is open, else later. */
-function settle(engine: Engine, state: State, callbacks: readonly Callback[], receiver: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] {
+function settle(
+  engine: Engine,
+  state: State,
+  callbacks: readonly Callback[],
+  receiver: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+): readonly Exit[] {
   const type: TypeFact = { ...site.type, promise: false };
   const promise = state.node(receiver);
   const target = args[callbacks[0]!.argument]!;
@@ -60,31 +110,69 @@ function settle(engine: Engine, state: State, callbacks: readonly Callback[], re
   }
   if (callbacks[0]!.result === 'settles' && givesValue && state.scopes.length === 0 && promise?.shape === 'promise') {
     const value = promise.fields.get('value') ?? hostValue(`${siteOf(state, site)}settled;`);
-    return then(engine.callValue(state, target, undefined, [value], { ...site, type }), (next, inner) => returned(next, wrapPromise(engine, next, inner, site)));
+    return then(engine.callValue(state, target, undefined, [value], { ...site, type }), (next, inner) =>
+      returned(next, wrapPromise(engine, next, inner, site)),
+    );
   }
   engine.later(state, target, site.span);
   if (receiver !== undefined && !givesValue && promise?.shape === 'promise') return returned(state, receiver);
-  return returned(state, type.holds === 'nothing' || type.holds === 'unknown' ? hostValue(`${siteOf(state, site)};`, site.type) : engine.unknown(state, { ...site.type, nullable: false }, siteOf(state, site), 'here', site.span));
+  return returned(
+    state,
+    type.holds === 'nothing' || type.holds === 'unknown'
+      ? hostValue(`${siteOf(state, site)};`, site.type)
+      : engine.unknown(state, { ...site.type, nullable: false }, siteOf(state, site), 'here', site.span),
+  );
 }
 
 export function wrapPromise(engine: Engine, state: State, value: Value, site: CallSite): Value {
   const node = state.node(value);
   if (node?.shape === 'promise') return value;
-  return state.allocate(siteOf(state, site, 'promise'), { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type }, engine.dropped(state));
+  return state.allocate(
+    siteOf(state, site, 'promise'),
+    { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type },
+    engine.dropped(state),
+  );
 }
 
 /** Calls `target` for the members of a collection, one after the other. */
-function each(engine: Engine, state: State, spec: Callback, target: Value, receiver: Value | undefined, args: readonly Value[], site: CallSite, place: Place): readonly Exit[] {
+function each(
+  engine: Engine,
+  state: State,
+  spec: Callback,
+  target: Value,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+  place: Place,
+): readonly Exit[] {
   const slot = -2 - site.span.start;
   const of = (index: number): Value | undefined => (index === -1 ? receiver : args[index]);
   const source = spec.given.find((given) => given.kind === 'element');
   const collection = source?.kind === 'element' ? of(source.of) : undefined;
   const node = state.node(collection);
-  const list = state.allocate(siteOf(state, site, 'collected'), { shape: 'list', fields: emptyFields, pool: [], open: false, many: false, type: site.type, ...(state.tracing > 0 ? { traced: true } : {}) }, engine.dropped(state));
+  const list = state.allocate(
+    siteOf(state, site, 'collected'),
+    {
+      shape: 'list',
+      fields: emptyFields,
+      pool: [],
+      open: false,
+      many: false,
+      type: site.type,
+      ...(state.tracing > 0 ? { traced: true } : {}),
+    },
+    engine.dropped(state),
+  );
   state.frame.locals.set(slot, list);
-  const known = spec.times === 'once' ? [undefinedValue] : collection === undefined ? [hostValue('each;')] : iterated(engine, state, collection, undefined);
+  const known =
+    spec.times === 'once'
+      ? [undefinedValue]
+      : collection === undefined
+        ? [hostValue('each;')]
+        : iterated(engine, state, collection, undefined);
   const twice = spec.times === 'many' && (node === undefined || node.open);
-  const rounds = twice && known.length === 1 ? [known[0]!, known[0]!.kind === 'host' ? hostValue(`${known[0]!.symbol}2;`) : known[0]!] : known;
+  const rounds =
+    twice && known.length === 1 ? [known[0]!, known[0]!.kind === 'host' ? hostValue(`${known[0]!.symbol}2;`) : known[0]!] : known;
   if (spec.result === 'accumulated') state.frame.locals.set(slot - 1, args[1] ?? rounds[0] ?? undefinedValue);
   let states: State[] = [state];
   const thrown: Exit[] = [];
@@ -98,43 +186,71 @@ function each(engine: Engine, state: State, spec: Callback, target: Value, recei
       if (many && element.kind === 'object') at.iterating.add(element.id);
       const given = spec.given.map((g): Value => {
         switch (g.kind) {
-          case 'element': return element;
-          case 'index': return hostValue(`${siteOf(at, site)}index${i};`);
-          case 'whole': return of(g.of) ?? undefinedValue;
-          case 'accumulator': return at.frame.locals.get(slot - 1) ?? undefinedValue;
-          case 'argument': return args[g.at] ?? undefinedValue;
-          case 'settled': case 'unknown': return hostValue(`${siteOf(at, site)}given${i};`, { holds: 'unknown' });
+          case 'element':
+            return element;
+          case 'index':
+            return hostValue(`${siteOf(at, site)}index${i};`);
+          case 'whole':
+            return of(g.of) ?? undefinedValue;
+          case 'accumulator':
+            return at.frame.locals.get(slot - 1) ?? undefinedValue;
+          case 'argument':
+            return args[g.at] ?? undefinedValue;
+          case 'settled':
+          case 'unknown':
+            return hostValue(`${siteOf(at, site)}given${i};`, { holds: 'unknown' });
         }
       });
-      for (const exit of engine.callValue(at, target, undefined, given, { ...site, repeated: place.inLoop || spec.times === 'many', type: elementTypeOf(site.type, spec), tag: ` ${i}` })) {
+      for (const exit of engine.callValue(at, target, undefined, given, {
+        ...site,
+        repeated: place.inLoop || spec.times === 'many',
+        type: elementTypeOf(site.type, spec),
+        tag: ` ${i}`,
+      })) {
         if (exit.kind === 'throw') {
           thrown.push(exit);
           continue;
         }
         if (many && element.kind === 'object') exit.state.iterating.delete(element.id);
         const holder = exit.state.frame.locals.get(slot);
-        if (spec.result === 'collected' || spec.result === 'returned') add(engine, exit.state, holder!, exit.value, site.span, !exactly && spec.result !== 'returned');
-        if (spec.result === 'flattened') for (const member of membersOf(exit.state, exit.value)) add(engine, exit.state, holder!, member, site.span, true);
+        if (spec.result === 'collected' || spec.result === 'returned')
+          add(engine, exit.state, holder!, exit.value, site.span, !exactly && spec.result !== 'returned');
+        if (spec.result === 'flattened')
+          for (const member of membersOf(exit.state, exit.value)) add(engine, exit.state, holder!, member, site.span, true);
         if (spec.result === 'accumulated') exit.state.frame.locals.set(slot - 1, exit.value);
         if (next.length < 8) next.push(exit.state);
       }
     }
     states = next;
   }
-  return [...thrown, ...states.flatMap((at) => {
-    const holder = at.frame.locals.get(slot)!;
-    const accumulated = at.frame.locals.get(slot - 1);
-    at.frame.locals.delete(slot);
-    at.frame.locals.delete(slot - 1);
-    switch (spec.result) {
-      case 'collected': case 'flattened': return returned(at, holder);
-      case 'returned': return returned(at, membersOf(at, holder)[0] ?? undefinedValue);
-      case 'accumulated': return returned(at, accumulated ?? undefinedValue);
-      case 'filter': return returned(at, collection === undefined ? hostValue('filtered;') : copyOf(engine, at, collection, siteOf(at, site), site.type));
-      case 'find': return returned(at, found(engine, at, collection, site));
-      case 'dropped': case 'settles': return returned(at, hostValue(`${siteOf(at, site)};`, site.type.holds === 'nothing' ? site.type : { holds: 'nothing' }));
-    }
-  })];
+  return [
+    ...thrown,
+    ...states.flatMap((at) => {
+      const holder = at.frame.locals.get(slot)!;
+      const accumulated = at.frame.locals.get(slot - 1);
+      at.frame.locals.delete(slot);
+      at.frame.locals.delete(slot - 1);
+      switch (spec.result) {
+        case 'collected':
+        case 'flattened':
+          return returned(at, holder);
+        case 'returned':
+          return returned(at, membersOf(at, holder)[0] ?? undefinedValue);
+        case 'accumulated':
+          return returned(at, accumulated ?? undefinedValue);
+        case 'filter':
+          return returned(
+            at,
+            collection === undefined ? hostValue('filtered;') : copyOf(engine, at, collection, siteOf(at, site), site.type),
+          );
+        case 'find':
+          return returned(at, found(engine, at, collection, site));
+        case 'dropped':
+        case 'settles':
+          return returned(at, hostValue(`${siteOf(at, site)};`, site.type.holds === 'nothing' ? site.type : { holds: 'nothing' }));
+      }
+    }),
+  ];
 }
 
 function found(engine: Engine, state: State, collection: Value | undefined, site: CallSite): Value {
@@ -157,7 +273,19 @@ function elementTypeOf(type: TypeFact, spec: Callback): TypeFact {
 /** `tree.map(f, tree, …rest)`: the result has the form of the first tree. */
 function treeMap(engine: Engine, state: State, target: Value, trees: readonly Value[], site: CallSite, library: string): readonly Exit[] {
   const slot = -3 - site.span.start;
-  const root = state.allocate(siteOf(state, site, 'mapped'), { shape: 'object', fields: emptyFields, pool: [], open: false, many: false, type: site.type, ...(state.tracing > 0 ? { traced: true } : {}) }, engine.dropped(state));
+  const root = state.allocate(
+    siteOf(state, site, 'mapped'),
+    {
+      shape: 'object',
+      fields: emptyFields,
+      pool: [],
+      open: false,
+      many: false,
+      type: site.type,
+      ...(state.tracing > 0 ? { traced: true } : {}),
+    },
+    engine.dropped(state),
+  );
   state.frame.locals.set(slot, root);
   return then(mapInto(engine, state, target, trees, site, library, '', 0), (next, value) => {
     next.frame.locals.delete(slot);
@@ -165,23 +293,49 @@ function treeMap(engine: Engine, state: State, target: Value, trees: readonly Va
   });
 }
 
-function mapInto(engine: Engine, state: State, target: Value, trees: readonly Value[], site: CallSite, library: string, path: string, depth: number): readonly Exit[] {
+function mapInto(
+  engine: Engine,
+  state: State,
+  target: Value,
+  trees: readonly Value[],
+  site: CallSite,
+  library: string,
+  path: string,
+  depth: number,
+): readonly Exit[] {
   const first = trees[0];
   const node = state.node(first);
   const type: TypeFact = { holds: 'array', library };
-  if (first === undefined || node === undefined || node.shape === 'array' || depth > 5) return engine.callValue(state, target, undefined, trees, { ...site, type, repeated: true, tag: ` ${path}` });
+  if (first === undefined || node === undefined || node.shape === 'array' || depth > 5)
+    return engine.callValue(state, target, undefined, trees, { ...site, type, repeated: true, tag: ` ${path}` });
   if (node.open || node.pool.length > 0) {
     const leaf = (value: Value): Value => iterated(engine, state, value, type)[0] ?? hostValue('leaf;');
     const before = first;
-    return then(engine.callValue(state, target, undefined, trees.map(leaf), { ...site, type, repeated: true, tag: ` ${path}` }), (next, value) => {
-      const inner = next.node(value);
-      if (inner?.life === undefined || inner.life.origin !== 'here') return returned(next, inner === undefined ? value : before);
-      if (value.kind === 'object') next.change(value.id, { shape: 'tree', open: true, type: { ...(next.node(first)?.type ?? site.type), nullable: false } });
-      return returned(next, value);
-    });
+    return then(
+      engine.callValue(state, target, undefined, trees.map(leaf), { ...site, type, repeated: true, tag: ` ${path}` }),
+      (next, value) => {
+        const inner = next.node(value);
+        if (inner?.life === undefined || inner.life.origin !== 'here') return returned(next, inner === undefined ? value : before);
+        if (value.kind === 'object')
+          next.change(value.id, { shape: 'tree', open: true, type: { ...(next.node(first)?.type ?? site.type), nullable: false } });
+        return returned(next, value);
+      },
+    );
   }
   const slot = -(site.span.start * 7 + depth * 3 + path.length * 101 + 5);
-  const holder = state.allocate(siteOf(state, site, `mapped${path}`), { shape: node.shape === 'list' ? 'list' : 'object', fields: emptyFields, pool: [], open: false, many: false, type: node.type, ...(state.tracing > 0 ? { traced: true } : {}) }, engine.dropped(state));
+  const holder = state.allocate(
+    siteOf(state, site, `mapped${path}`),
+    {
+      shape: node.shape === 'list' ? 'list' : 'object',
+      fields: emptyFields,
+      pool: [],
+      open: false,
+      many: false,
+      type: node.type,
+      ...(state.tracing > 0 ? { traced: true } : {}),
+    },
+    engine.dropped(state),
+  );
   state.frame.locals.set(slot, holder);
   let states: State[] = [state];
   const thrown: Exit[] = [];
@@ -201,11 +355,14 @@ function mapInto(engine: Engine, state: State, target: Value, trees: readonly Va
     }
     states = next;
   }
-  return [...thrown, ...states.flatMap((at) => {
-    const value = at.frame.locals.get(slot)!;
-    at.frame.locals.delete(slot);
-    return returned(at, value);
-  })];
+  return [
+    ...thrown,
+    ...states.flatMap((at) => {
+      const value = at.frame.locals.get(slot)!;
+      at.frame.locals.delete(slot);
+      return returned(at, value);
+    }),
+  ];
 
   function part(at: State, tree: Value, name: string): Value {
     const inner = at.node(tree);

@@ -44,16 +44,28 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
     case 'library': {
       // A value of ours may stand behind a library's type: a compiled function behind `Jitted`.
       if (receiver !== undefined && event.key?.kind === 'name') {
-        if (receiver.kind === 'compiled' && event.key.name !== 'lower' && event.key.name !== 'dispose') return compiledCall(engine, state, receiver, args, site, place);
+        if (receiver.kind === 'compiled' && event.key.name !== 'lower' && event.key.name !== 'dispose')
+          return compiledCall(engine, state, receiver, args, site, place);
         if (receiver.kind === 'compiled' && event.key.name === 'dispose') return returned(state, hostValue(`${siteOf(state, event)};`));
         const own = state.node(receiver)?.fields.get(event.key.name);
-        if (own !== undefined && (own.kind === 'closure' || own.kind === 'compiled')) return engine.callValue(state, own, receiver, args, site);
+        if (own !== undefined && (own.kind === 'closure' || own.kind === 'compiled'))
+          return engine.callValue(state, own, receiver, args, site);
       }
       if (event.function !== undefined) {
         const value = state.local(event.function);
         if (value.kind === 'closure' || value.kind === 'compiled') return engine.callValue(state, value, undefined, args, site);
       }
-      return libraryCall(engine, state, callee.library, callee.name, receiver, args, event.arguments.map((a) => a.span), site, place);
+      return libraryCall(
+        engine,
+        state,
+        callee.library,
+        callee.name,
+        receiver,
+        args,
+        event.arguments.map((a) => a.span),
+        site,
+        place,
+      );
     }
     case 'user': {
       if (receiver !== undefined && event.key?.kind === 'name') {
@@ -65,7 +77,9 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
         if (value.kind === 'closure' || value.kind === 'compiled') return engine.callValue(state, value, undefined, args, site);
       }
       const fn = engine.project.function(callee.function);
-      return fn === undefined ? unknownCall(engine, state, receiver, args, site) : engine.callFunction(state, fn, undefined, receiver, args, site);
+      return fn === undefined
+        ? unknownCall(engine, state, receiver, args, site)
+        : engine.callFunction(state, fn, undefined, receiver, args, site);
     }
     case 'value': {
       if (event.function !== undefined) return engine.callValue(state, state.local(event.function), undefined, args, site);
@@ -74,7 +88,18 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
         if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
         // The text has no type for it, but the walk knows an array when it holds one.
         const known = listedMethod(engine, state, receiver, event.key.name);
-        if (known !== undefined) return libraryCall(engine, state, known.library, known.name, receiver, args, event.arguments.map((a) => a.span), site, place);
+        if (known !== undefined)
+          return libraryCall(
+            engine,
+            state,
+            known.library,
+            known.name,
+            receiver,
+            args,
+            event.arguments.map((a) => a.span),
+            site,
+            place,
+          );
         if (receiver.kind === 'compiled' || receiver.kind === 'closure') {
           if (event.key.name === 'call') return engine.callValue(state, receiver, args[0], args.slice(1), site);
           if (event.key.name === 'bind') return returned(state, receiver);
@@ -87,11 +112,18 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
 }
 
 /** The model's line for a method of an array or owner. */
-function listedMethod(engine: Engine, state: State, receiver: Value, key: string): { readonly library: string; readonly name: string } | undefined {
+function listedMethod(
+  engine: Engine,
+  state: State,
+  receiver: Value,
+  key: string,
+): { readonly library: string; readonly name: string } | undefined {
   const life = state.node(receiver)?.shape === 'array' ? state.node(receiver)?.life : undefined;
   const model = life === undefined ? undefined : engine.models.get(life.library);
   if (life === undefined || model === undefined) return undefined;
-  const name = [life.typeName, ...(life.owner ? model.owners : model.arrays)].map((type) => `${type}.${key}`).find((candidate) => candidate in model.calls);
+  const name = [life.typeName, ...(life.owner ? model.owners : model.arrays)]
+    .map((type) => `${type}.${key}`)
+    .find((candidate) => candidate in model.calls);
   return name === undefined ? undefined : { library: life.library, name };
 }
 
@@ -112,17 +144,30 @@ function staticOf(engine: Engine, receiver: Extract<Value, { kind: 'class' }>, k
 }
 
 /** Code that nobody knows: it reads and may keep what it gets, and may call back. */
-export function unknownCall(engine: Engine, state: State, receiver: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] {
+export function unknownCall(
+  engine: Engine,
+  state: State,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+): readonly Exit[] {
   if (receiver !== undefined && state.node(receiver)?.shape !== 'array') escape(engine, state, receiver, site.span);
   // Down-levelled asynchronous code: its states are pieces of a function, no function.
-  const pieces = site.event?.callee.kind === 'value' && /^(\(0, )?(\w+\.)?_*(generator|async_?[tT]o_?[gG]enerator|regenerator\w*(\.wrap)?|regeneratorRuntime\.wrap)\)?$/.test(site.event.callee.name);
+  const pieces =
+    site.event?.callee.kind === 'value' &&
+    /^(\(0, )?(\w+\.)?_*(generator|async_?[tT]o_?[gG]enerator|regenerator\w*(\.wrap)?|regeneratorRuntime\.wrap)\)?$/.test(
+      site.event.callee.name,
+    );
   for (const argument of args) {
     escape(engine, state, argument, site.span);
     if (pieces) engine.collector.skip(engine.project, argument);
     else engine.later(state, argument, site.span);
   }
   engine.collector.silent('unknown call');
-  const value = site.type.holds === 'unknown' ? hostValue(`${state.frame.context}:${site.span.start};`, site.type) : engine.unknown(state, site.type, `${state.frame.context}:${site.span.start}-${site.span.end}${site.tag ?? ''}`, 'here', site.span);
+  const value =
+    site.type.holds === 'unknown'
+      ? hostValue(`${state.frame.context}:${site.span.start};`, site.type)
+      : engine.unknown(state, site.type, `${state.frame.context}:${site.span.start}-${site.span.end}${site.tag ?? ''}`, 'here', site.span);
   return returned(state, value);
 }
 

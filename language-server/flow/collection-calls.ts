@@ -15,7 +15,17 @@ import { emptyFields, hostValue, undefinedValue, type Node, type Value } from '.
 
 type Does = Extract<Role, { kind: 'collection' }>['does'];
 
-export function collectionCall(engine: Engine, state: State, does: Does, name: string, call: Call, receiver: Value | undefined, args: readonly Value[], site: CallSite, place: Place): readonly Exit[] {
+export function collectionCall(
+  engine: Engine,
+  state: State,
+  does: Does,
+  name: string,
+  call: Call,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+  place: Place,
+): readonly Exit[] {
   const onArgument = receiver === undefined || /Constructor\.|^tree\./.test(name);
   const target = onArgument ? args[0] : receiver;
   const id = siteOf(state, site);
@@ -34,9 +44,16 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
       if (old !== undefined) lostBy(engine, state, [old], site.span, 'overwritten');
       return returned(state, target);
     }
-    case 'take': return returned(state, take(engine, state, target, site.span, { ...site.type, nullable: false }));
+    case 'take':
+      return returned(state, take(engine, state, target, site.span, { ...site.type, nullable: false }));
     case 'look': {
-      if (node === undefined || target.kind !== 'object') return returned(state, site.type.holds === 'nothing' || site.type.holds === 'unknown' ? host() : engine.unknown(state, { ...site.type, nullable: false }, id, 'caller', site.span));
+      if (node === undefined || target.kind !== 'object')
+        return returned(
+          state,
+          site.type.holds === 'nothing' || site.type.holds === 'unknown'
+            ? host()
+            : engine.unknown(state, { ...site.type, nullable: false }, id, 'caller', site.span),
+        );
       if (/sort|reverse/i.test(name)) return returned(state, target);
       const known = node.fields.get(keyOf(args[0]));
       if (known !== undefined) return returned(state, known);
@@ -48,11 +65,22 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
       if (all.length > 0) {
         const value = oneOf(engine, state, all, site.span);
         // On this path the key is that of the member.
-        if (all.length === 1 && node.pool.length === 1 && node.shape === 'map') state.change(target.id, { pool: [], fields: new Map([...node.fields, [key, value]]) });
-        return [{ state, kind: 'return', value }, { state: absent, kind: 'return', value: undefinedValue }];
+        if (all.length === 1 && node.pool.length === 1 && node.shape === 'map')
+          state.change(target.id, { pool: [], fields: new Map([...node.fields, [key, value]]) });
+        return [
+          { state, kind: 'return', value },
+          { state: absent, kind: 'return', value: undefinedValue },
+        ];
       }
       if (!node.open) return returned(state, undefinedValue);
-      return [{ state, kind: 'return', value: openMember(engine, state, target.id, node, keyOf(args[0]), { ...site.type, nullable: false }, engine.dropped(state)) }, { state: absent, kind: 'return', value: undefinedValue }];
+      return [
+        {
+          state,
+          kind: 'return',
+          value: openMember(engine, state, target.id, node, keyOf(args[0]), { ...site.type, nullable: false }, engine.dropped(state)),
+        },
+        { state: absent, kind: 'return', value: undefinedValue },
+      ];
     }
     case 'copy': {
       const value = copyOf(engine, state, target, id, settles ? { ...site.type, promise: false } : site.type);
@@ -64,7 +92,10 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
           const promise = state.node(member);
           return promise?.shape === 'promise' ? (promise.fields.get('value') ?? hostValue(`${id}settled;`)) : member;
         };
-        state.change(value.id, { fields: new Map([...inner.fields].map(([key, member]) => [key, settle(member)] as const)), pool: inner.pool.map(settle) });
+        state.change(value.id, {
+          fields: new Map([...inner.fields].map(([key, member]) => [key, settle(member)] as const)),
+          pool: inner.pool.map(settle),
+        });
       }
       return returned(state, wrapPromise(engine, state, value, site));
     }
@@ -91,14 +122,22 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
       if (name.endsWith('splice')) {
         const all = members(node);
         state.change(target.id, { fields: emptyFields, pool: unique([...all]) });
-        return returned(state, state.allocate(id, { shape: 'list', fields: emptyFields, pool: unique(all), open: node.open, many: false, type: site.type, escaped: true }, engine.dropped(state)));
+        return returned(
+          state,
+          state.allocate(
+            id,
+            { shape: 'list', fields: emptyFields, pool: unique(all), open: node.open, many: false, type: site.type, escaped: true },
+            engine.dropped(state),
+          ),
+        );
       }
       if (known !== undefined) {
         const fields = new Map(node.fields);
         fields.delete(key);
         state.change(target.id, { fields });
         lostBy(engine, state, [known], site.span, 'deleted');
-      } else if (node.pool.some((member) => member.key === args[0]?.key)) state.change(target.id, { pool: node.pool.filter((member) => member.key !== args[0]?.key) });
+      } else if (node.pool.some((member) => member.key === args[0]?.key))
+        state.change(target.id, { pool: node.pool.filter((member) => member.key !== args[0]?.key) });
       else if (name.startsWith('Map') && node.pool.length > 0) {
         const pool = node.pool;
         state.change(target.id, { pool: [] });
@@ -115,10 +154,27 @@ export function collectionCall(engine: Engine, state: State, does: Does, name: s
     case 'entries': {
       if (node === undefined || target.kind !== 'object') return returned(state, hostOr(engine, state, id, site, host));
       const all = iterated(engine, state, target, undefined);
-      const pairs = all.map((value, i) => state.allocate(`${id}pair${i}`, { shape: 'list', fields: new Map([['0', hostValue(`${id}key${i};`)], ['1', value]]), pool: [], open: false, many: false, type: { holds: 'tree' } }, engine.dropped(state)));
+      const pairs = all.map((value, i) =>
+        state.allocate(
+          `${id}pair${i}`,
+          {
+            shape: 'list',
+            fields: new Map([
+              ['0', hostValue(`${id}key${i};`)],
+              ['1', value],
+            ]),
+            pool: [],
+            open: false,
+            many: false,
+            type: { holds: 'tree' },
+          },
+          engine.dropped(state),
+        ),
+      );
       return returned(state, listOf(engine, state, pairs, id, site.type, node.open));
     }
-    case 'keys': case 'replace':
+    case 'keys':
+    case 'replace':
       if (node !== undefined) looked(engine, state, node);
       return returned(state, host());
   }
@@ -140,7 +196,8 @@ function hostOr(engine: Engine, state: State, id: string, site: CallSite, host: 
   return type.holds === 'tree' || type.holds === 'array' ? engine.unknown(state, type, id, 'caller', site.span) : host();
 }
 
-const keyOf = (value: Value | undefined): string => (value === undefined ? '' : value.kind === 'literal' ? String(value.value) : `[${value.key}]`);
+const keyOf = (value: Value | undefined): string =>
+  value === undefined ? '' : value.kind === 'literal' ? String(value.value) : `[${value.key}]`;
 
 /** The leaves of a tree, in order. */
 function flattened(state: State, value: Value, depth: number): readonly Value[] {

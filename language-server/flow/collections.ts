@@ -14,7 +14,10 @@ const isIndex = (name: string): boolean => /^\d+$/.test(name);
 
 /** The members of a list, record or map in order, as far as known. */
 export function members(node: Node): readonly Value[] {
-  return [...node.fields].filter(([name]) => name !== 'length').map(([, value]) => value).concat(node.pool);
+  return [...node.fields]
+    .filter(([name]) => name !== 'length')
+    .map(([, value]) => value)
+    .concat(node.pool);
 }
 
 export const exact = (node: Node): boolean => !node.open && !node.many && node.pool.length === 0;
@@ -22,7 +25,12 @@ export const exact = (node: Node): boolean => !node.open && !node.many && node.p
 /** What a loop over the collection sees: every member, or one that stands for those nobody knows. */
 export function iterated(engine: Engine, state: State, value: Value, type: TypeFact | undefined): readonly Value[] {
   const node = state.node(value);
-  if (node === undefined || value.kind !== 'object') return [value.kind === 'host' && value.type?.element !== undefined ? engine.unknown(state, value.type.element, `${value.symbol}each`, 'caller', undefined) : hostValue(`${value.key}each;`, type)];
+  if (node === undefined || value.kind !== 'object')
+    return [
+      value.kind === 'host' && value.type?.element !== undefined
+        ? engine.unknown(state, value.type.element, `${value.symbol}each`, 'caller', undefined)
+        : hostValue(`${value.key}each;`, type),
+    ];
   if (node.shape === 'generator' || node.shape === 'iterator') return node.pool.length > 0 ? node.pool : [anonymous];
   const known = members(node);
   if (!node.open) return known;
@@ -41,7 +49,8 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
   if (node.escaped || node.life?.origin === 'caller') blur(state, value);
   if (key !== undefined && node.shape !== 'list') return state.setField(target.id, key, value);
   const next = [...node.fields.keys()].filter(isIndex).length;
-  if (node.shape === 'list' && exact(node) && node.home === undefined && !repeated && next < 8) return state.setField(target.id, String(next), value);
+  if (node.shape === 'list' && exact(node) && node.home === undefined && !repeated && next < 8)
+    return state.setField(target.id, String(next), value);
   // Of host data one member stands for all.
   if (value.kind === 'host' || value.kind === 'literal') {
     if (!node.pool.some((member) => member.kind === 'host')) state.change(target.id, { pool: [...node.pool, anonymous] });
@@ -51,20 +60,59 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
 }
 
 /** Storing an array into something that was there before a trace, or into a collection that only ever grows. */
-export function noteStored(engine: Engine, state: State, target: ObjectId, node: Node, value: Value, span: Span, repeated: boolean, keyed = true): void {
+export function noteStored(
+  engine: Engine,
+  state: State,
+  target: ObjectId,
+  node: Node,
+  value: Value,
+  span: Span,
+  repeated: boolean,
+  keyed = true,
+): void {
   let stored: string | undefined;
   leaves(state, value, (id, inner, life) => {
-    if (life.traced && !node.traced && state.tracing > 0) engine.collector.see({ kind: 'tracerStored', span, function: state.frame.fn.id, array: named(life), target: node.home?.slice(node.home.lastIndexOf('.') + 1) ?? 'a collection' }, state.frame.context);
+    if (life.traced && !node.traced && state.tracing > 0)
+      engine.collector.see(
+        {
+          kind: 'tracerStored',
+          span,
+          function: state.frame.fn.id,
+          array: named(life),
+          target: node.home?.slice(node.home.lastIndexOf('.') + 1) ?? 'a collection',
+        },
+        state.frame.context,
+      );
     if (life.dead || life.traced) return;
     stored = life.library;
     if (repeated && inner.life !== undefined) state.put(id, { ...inner, life: { ...inner.life, added: span } });
   });
   const grows = node.shape === 'list' || node.shape === 'map';
-  if (stored === undefined || node.home === undefined || !grows || state.frame.fn.kind === 'module' || state.frame.fn.kind === 'constructor' || state.frame.fn.kind === 'fields') return;
+  if (
+    stored === undefined ||
+    node.home === undefined ||
+    !grows ||
+    state.frame.fn.kind === 'module' ||
+    state.frame.fn.kind === 'constructor' ||
+    state.frame.fn.kind === 'fields'
+  )
+    return;
   const home = node.home;
   const key = `${home} ${span.file}:${span.start}`;
   if (engine.collector.muted === 0 && !engine.collector.added.has(key)) {
-    engine.collector.added.set(key, { root: engine.collector.root, keyed, observation: { kind: 'retained', span, function: state.frame.fn.id, array: { library: stored, words: wordsOf(stored) }, collection: home.slice(Math.max(home.lastIndexOf('.'), home.lastIndexOf(':')) + 1), where: home.includes('.fields.') ? 'class' : 'module', scalar: false } });
+    engine.collector.added.set(key, {
+      root: engine.collector.root,
+      keyed,
+      observation: {
+        kind: 'retained',
+        span,
+        function: state.frame.fn.id,
+        array: { library: stored, words: wordsOf(stored) },
+        collection: home.slice(Math.max(home.lastIndexOf('.'), home.lastIndexOf(':')) + 1),
+        where: home.includes('.fields.') ? 'class' : 'module',
+        scalar: false,
+      },
+    });
   }
   void target;
 }
@@ -75,7 +123,8 @@ export function take(engine: Engine, state: State, target: Value, span: Span, ty
   if (node === undefined || target.kind !== 'object') return engine.unknown(state, type, `${span.start};take`, 'caller', span);
   if (node.home !== undefined) engine.collector.emptied.add(node.home);
   const known = members(node);
-  if (known.length === 0) return node.open ? openMember(engine, state, target.id, node, '[taken]', type, engine.dropped(state)) : undefinedValue;
+  if (known.length === 0)
+    return node.open ? openMember(engine, state, target.id, node, '[taken]', type, engine.dropped(state)) : undefinedValue;
   if (known.length === 1 && !node.open) {
     state.change(target.id, { fields: emptyFields, pool: [] });
     return known[0]!;
@@ -88,7 +137,9 @@ export function oneOf(engine: Engine, state: State, known: readonly Value[], spa
   if (known.length === 1) return known[0]!;
   const dead = known.filter((member) => {
     let gone = false;
-    leaves(state, member, (_, __, life) => { gone ||= life.dead; });
+    leaves(state, member, (_, __, life) => {
+      gone ||= life.dead;
+    });
     return gone;
   });
   if (dead.length === known.length && known.length > 0) return known[0]!;
@@ -108,18 +159,49 @@ export function blur(state: State, value: Value): void {
 export function copyOf(engine: Engine, state: State, value: Value, site: string, type: TypeFact): Value {
   const node = state.node(value);
   if (node === undefined || value.kind !== 'object') {
-    if (value.kind === 'host' && (type.holds === 'tree' || type.holds === 'array')) return engine.unknown(state, type, site, 'caller', undefined);
+    if (value.kind === 'host' && (type.holds === 'tree' || type.holds === 'array'))
+      return engine.unknown(state, type, site, 'caller', undefined);
     return hostValue(`${site};`, type);
   }
   const { life: _, home: __, ...rest } = node;
-  const fields = node.open && node.life !== undefined ? new Map([...node.fields, ['[each]', openMember(engine, state, value.id, node, '[each]', node.type.element, engine.dropped(state))] as const]) : node.fields;
-  return state.allocate(site, { ...rest, fields, shape: node.shape === 'map' ? 'list' : node.shape === 'tree' ? 'list' : node.shape, open: node.open && node.life === undefined, type, ...(state.tracing > 0 ? { traced: true } : {}) }, engine.dropped(state));
+  const fields =
+    node.open && node.life !== undefined
+      ? new Map([
+          ...node.fields,
+          ['[each]', openMember(engine, state, value.id, node, '[each]', node.type.element, engine.dropped(state))] as const,
+        ])
+      : node.fields;
+  return state.allocate(
+    site,
+    {
+      ...rest,
+      fields,
+      shape: node.shape === 'map' ? 'list' : node.shape === 'tree' ? 'list' : node.shape,
+      open: node.open && node.life === undefined,
+      type,
+      ...(state.tracing > 0 ? { traced: true } : {}),
+    },
+    engine.dropped(state),
+  );
 }
 
 export function listOf(engine: Engine, state: State, values: readonly Value[], site: string, type: TypeFact, pooled: boolean): Value {
   const fields = pooled ? emptyFields : new Map(values.map((value, i) => [String(i), value] as const));
-  return state.allocate(site, { shape: 'list', fields, pool: pooled ? unique(values) : [], open: false, many: false, type, ...(state.tracing > 0 ? { traced: true } : {}) }, engine.dropped(state));
+  return state.allocate(
+    site,
+    {
+      shape: 'list',
+      fields,
+      pool: pooled ? unique(values) : [],
+      open: false,
+      many: false,
+      type,
+      ...(state.tracing > 0 ? { traced: true } : {}),
+    },
+    engine.dropped(state),
+  );
 }
 
-export const unique = (values: readonly Value[]): readonly Value[] => values.filter((value, i) => values.findIndex((other) => other.key === value.key) === i);
+export const unique = (values: readonly Value[]): readonly Value[] =>
+  values.filter((value, i) => values.findIndex((other) => other.key === value.key) === i);
 export { objectValue };

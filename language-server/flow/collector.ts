@@ -51,7 +51,10 @@ export class Collector {
   readonly consumed = new Set<string>();
   /** Homes of collections that lose members, or are handed to somebody who may empty them. */
   readonly emptied = new Set<string>();
-  readonly added = new Map<string, { readonly observation: Extract<Seen, { kind: 'retained' }>; readonly root: FunctionId; readonly keyed: boolean }>();
+  readonly added = new Map<
+    string,
+    { readonly observation: Extract<Seen, { kind: 'retained' }>; readonly root: FunctionId; readonly keyed: boolean }
+  >();
   /** Places of a loop that add to a list some of whose members are freed on some path. */
   readonly freedAdded = new Set<string>();
   /** Fields of classes that hold arrays, and the classes that free some. */
@@ -75,7 +78,8 @@ export class Collector {
 
   see(observation: Seen, context: string): void {
     if (this.muted > 0) return;
-    if (this.blind && (observation.kind === 'lost' || observation.kind === 'retained')) return this.silent('leak: who calls this is not known');
+    if (this.blind && (observation.kind === 'lost' || observation.kind === 'retained'))
+      return this.silent('leak: who calls this is not known');
     context = `${this.prefix} ${context}`;
     const key = `${observation.kind} ${at(observation.span)} ${'how' in observation ? observation.how : ''}${'death' in observation ? observation.death : ''}`;
     const entry = this.entries.get(key) ?? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>() };
@@ -104,12 +108,31 @@ export class Collector {
     if (this.muted === 0) this.captures.set(at(capture.span), capture);
   }
 
-  call(call: Omit<CompiledCall, 'arguments'>, args: readonly Pick<CompiledArgument, 'position' | 'span' | 'name' | 'donated' | 'arrays' | 'owner'>[]): string {
+  call(
+    call: Omit<CompiledCall, 'arguments'>,
+    args: readonly Pick<CompiledArgument, 'position' | 'span' | 'name' | 'donated' | 'arrays' | 'owner'>[],
+  ): string {
     const key = at(call.span);
     if (this.muted > 0) return key;
-    if (!this.compiled.has(key)) this.compiled.set(key, { call, arguments: args.map((a) => ({ position: a.position, span: a.span, name: a.name, donated: a.donated, arrays: a.arrays, read: undefined, kept: false, freed: new Map(), owner: a.owner })) });
+    if (!this.compiled.has(key))
+      this.compiled.set(key, {
+        call,
+        arguments: args.map((a) => ({
+          position: a.position,
+          span: a.span,
+          name: a.name,
+          donated: a.donated,
+          arrays: a.arrays,
+          read: undefined,
+          kept: false,
+          freed: new Map(),
+          owner: a.owner,
+        })),
+      });
     const known = this.compiled.get(key)!;
-    for (const [i, argument] of args.entries()) if (known.arguments[i] !== undefined && argument.owner !== 'here') known.arguments[i].owner = argument.owner === 'caller' ? 'caller' : known.arguments[i].owner === 'caller' ? 'caller' : 'field';
+    for (const [i, argument] of args.entries())
+      if (known.arguments[i] !== undefined && argument.owner !== 'here')
+        known.arguments[i].owner = argument.owner === 'caller' ? 'caller' : known.arguments[i].owner === 'caller' ? 'caller' : 'field';
     return key;
   }
 
@@ -119,17 +142,19 @@ export class Collector {
   }
 
   readAfter(watches: readonly string[], span: Span): void {
-    if (this.muted === 0) for (const watch of watches) {
-      const argument = this.watched(watch);
-      if (argument !== undefined) argument.read ??= span;
-    }
+    if (this.muted === 0)
+      for (const watch of watches) {
+        const argument = this.watched(watch);
+        if (argument !== undefined) argument.read ??= span;
+      }
   }
 
   keptAfter(watches: readonly string[], span?: Span): void {
-    if (this.muted === 0) for (const watch of watches) {
-      const argument = this.watched(watch);
-      if (argument !== undefined && argument.kept === false) argument.kept = span ?? true;
-    }
+    if (this.muted === 0)
+      for (const watch of watches) {
+        const argument = this.watched(watch);
+        if (argument !== undefined && argument.kept === false) argument.kept = span ?? true;
+      }
   }
 
   freedAfter(watches: readonly string[], span: Span): void {
@@ -140,7 +165,8 @@ export class Collector {
   absorb(other: Collector): void {
     for (const [key, entry] of other.entries) {
       const own = this.entries.get(key);
-      if (own === undefined) this.entries.set(key, { observation: entry.observation, roots: new Set(entry.roots), contexts: new Map(entry.contexts) });
+      if (own === undefined)
+        this.entries.set(key, { observation: entry.observation, roots: new Set(entry.roots), contexts: new Map(entry.contexts) });
       else {
         for (const root of entry.roots) own.roots.add(root);
         for (const [context, count] of entry.contexts) own.contexts.set(context, (own.contexts.get(context) ?? 0) + count);
@@ -150,7 +176,10 @@ export class Collector {
     for (const [key, call] of other.compiled) {
       const own = this.compiled.get(key);
       if (own === undefined) {
-        this.compiled.set(key, { call: call.call, arguments: call.arguments.map((argument) => ({ ...argument, freed: new Map(argument.freed) })) });
+        this.compiled.set(key, {
+          call: call.call,
+          arguments: call.arguments.map((argument) => ({ ...argument, freed: new Map(argument.freed) })),
+        });
         continue;
       }
       for (const [i, argument] of call.arguments.entries()) {
@@ -195,18 +224,33 @@ export class Collector {
     }
     for (const { observation, roots, contexts } of this.entries.values()) {
       if (observation.kind === 'retained' && this.freedAdded.has(`${observation.span.file}:${observation.span.start}`)) {
-        this.silences.set('retained-in-loop: members are freed on some path', (this.silences.get('retained-in-loop: members are freed on some path') ?? 0) + 1);
+        this.silences.set(
+          'retained-in-loop: members are freed on some path',
+          (this.silences.get('retained-in-loop: members are freed on some path') ?? 0) + 1,
+        );
         continue;
       }
       if (observation.kind === 'lost') {
-        if ((observation.array.made !== undefined && misused.has(at(observation.array.made))) || (observation.how === 'argument' && misused.has(`${observation.function} ${observation.array.name ?? ''}`))) continue;
+        if (
+          (observation.array.made !== undefined && misused.has(at(observation.array.made))) ||
+          (observation.how === 'argument' && misused.has(`${observation.function} ${observation.array.name ?? ''}`))
+        )
+          continue;
         // A helper that is only ever called inside scopes leaves its intermediates to them.
         if ([...roots].every((root) => this.onlyInScopes(root))) {
-          this.silences.set('leak: every known call is inside a scope', (this.silences.get('leak: every known call is inside a scope') ?? 0) + 1);
+          this.silences.set(
+            'leak: every known call is inside a scope',
+            (this.silences.get('leak: every known call is inside a scope') ?? 0) + 1,
+          );
           continue;
         }
       }
-      if (observation.kind === 'lost' && observation.how === 'argument' && observation.passed !== undefined && !this.consumed.has(`${observation.passed.function}:${observation.passed.position}`)) {
+      if (
+        observation.kind === 'lost' &&
+        observation.how === 'argument' &&
+        observation.passed !== undefined &&
+        !this.consumed.has(`${observation.passed.function}:${observation.passed.position}`)
+      ) {
         // The function only ever borrows it: whoever made it drops it.
         if (observation.declaration !== undefined) {
           const { passed: _, ...rest } = observation;
@@ -217,13 +261,23 @@ export class Collector {
       const certain = [...contexts.keys()].some((context) => !this.fine.has(`${at(observation.span)} ${context}`));
       observations.push({ ...observation, certain } as Observation);
     }
-    for (const [home, { observation, keyed }] of this.added) if (!this.emptied.has(home.slice(0, home.lastIndexOf(' '))) && !(keyed && this.looked.has(`${home.slice(0, home.lastIndexOf(' '))} ${observation.function}`))) observations.push({ ...observation, certain: true });
-    for (const [className, observation] of this.owners) if (!this.freeing.has(className)) observations.push({ ...observation, certain: true });
+    for (const [home, { observation, keyed }] of this.added)
+      if (
+        !this.emptied.has(home.slice(0, home.lastIndexOf(' '))) &&
+        !(keyed && this.looked.has(`${home.slice(0, home.lastIndexOf(' '))} ${observation.function}`))
+      )
+        observations.push({ ...observation, certain: true });
+    for (const [className, observation] of this.owners)
+      if (!this.freeing.has(className)) observations.push({ ...observation, certain: true });
     const calls: CompiledCall[] = [...this.compiled.values()].map(({ call, arguments: args }) => ({
       ...call,
       arguments: args.map((a) => ({
-        position: a.position, span: a.span, donated: a.donated, arrays: a.arrays, owner: a.owner,
-        after: a.kept !== false ? 'kept' as const : a.read !== undefined ? 'read' as const : 'dead' as const,
+        position: a.position,
+        span: a.span,
+        donated: a.donated,
+        arrays: a.arrays,
+        owner: a.owner,
+        after: a.kept !== false ? ('kept' as const) : a.read !== undefined ? ('read' as const) : ('dead' as const),
         freedAt: [...a.freed.values()],
         ...(a.name === undefined ? {} : { name: a.name }),
         ...(a.read !== undefined ? { because: a.read } : typeof a.kept === 'object' ? { because: a.kept } : {}),

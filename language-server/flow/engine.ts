@@ -29,7 +29,14 @@ export interface CallSite {
 
 export interface Engine extends Walk {
   readonly project: Project;
-  callFunction(state: State, fn: LoweredFunction, environment: ObjectId | undefined, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
+  callFunction(
+    state: State,
+    fn: LoweredFunction,
+    environment: ObjectId | undefined,
+    self: Value | undefined,
+    args: readonly Value[],
+    site: CallSite,
+  ): readonly Exit[];
   callValue(state: State, target: Value, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
   construct(state: State, cls: LoweredClass, args: readonly Value[], site: CallSite, instance?: Value): readonly Exit[];
   moduleEnvironment(state: State, module: FunctionId): ObjectId | undefined;
@@ -50,7 +57,11 @@ export function then(exits: readonly Exit[], next: (state: State, value: Value) 
 }
 
 /** Calls one after the other, in every state the one before leaves. */
-export function inTurn<T>(state: State, items: readonly T[], call: (state: State, item: T, index: number) => readonly Exit[]): readonly { readonly state: State; readonly values: readonly Value[] }[] & { readonly thrown?: readonly Exit[] } {
+export function inTurn<T>(
+  state: State,
+  items: readonly T[],
+  call: (state: State, item: T, index: number) => readonly Exit[],
+): readonly { readonly state: State; readonly values: readonly Value[] }[] & { readonly thrown?: readonly Exit[] } {
   let states: { state: State; values: Value[] }[] = [{ state, values: [] }];
   const thrown: Exit[] = [];
   items.forEach((item, index) => {

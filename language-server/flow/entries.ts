@@ -60,25 +60,53 @@ export function walkUnit(project: Project, unit: Unit, running: Running = {}): W
 function* entriesOf(walker: Walker, collector: Collector, unit: Unit): Generator<FunctionId> {
   walker.initialise(unit.module);
   yield unit.module;
-  yield* moduleEntries(walker, collector, [...unit.functions.values()].filter((fn) => fn.exported && fn.class === undefined), unit.module);
+  yield* moduleEntries(
+    walker,
+    collector,
+    [...unit.functions.values()].filter((fn) => fn.exported && fn.class === undefined),
+    unit.module,
+  );
   for (const cls of unit.classes.values()) if (cls.exported) yield* classEntries(walker, collector, cls);
   exportedValues(walker, collector, unit.module);
   yield unit.module;
 }
 
 /** Functions of a file that no entry of the project reached; not those in code that cannot run (walked around them, never came by). */
-export function walkLeftovers(project: Project, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>, running: Running = {}): Walked {
+export function walkLeftovers(
+  project: Project,
+  unit: Unit,
+  visited: ReadonlySet<FunctionId>,
+  created: ReadonlySet<FunctionId>,
+  running: Running = {},
+): Walked {
   const collector = new Collector(`${unit.file} rest`);
   const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
   return { collector, entries: leftoversOf(project, walker, collector, unit, visited, created) };
 }
 
-function* leftoversOf(project: Project, walker: Walker, collector: Collector, unit: Unit, visited: ReadonlySet<FunctionId>, created: ReadonlySet<FunctionId>): Generator<FunctionId> {
+function* leftoversOf(
+  project: Project,
+  walker: Walker,
+  collector: Collector,
+  unit: Unit,
+  visited: ReadonlySet<FunctionId>,
+  created: ReadonlySet<FunctionId>,
+): Generator<FunctionId> {
   const reachedHere = (id: FunctionId | undefined): boolean => id !== undefined && (visited.has(id) || collector.visited.has(id));
-  for (const cls of unit.classes.values()) if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere)) yield* classEntries(walker, collector, cls);
+  for (const cls of unit.classes.values())
+    if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere))
+      yield* classEntries(walker, collector, cls);
   for (const fn of unit.functions.values()) {
-    if (reachedHere(fn.id) || fn.kind === 'fields' || fn.kind === 'constructor' || fn.kind === 'module' || beside(walker.project, fn)?.large === true) continue;
-    if (fn.class === undefined && fn.parent !== undefined && reachedHere(fn.parent) && !created.has(fn.id) && !collector.created.has(fn.id)) continue;
+    if (
+      reachedHere(fn.id) ||
+      fn.kind === 'fields' ||
+      fn.kind === 'constructor' ||
+      fn.kind === 'module' ||
+      beside(walker.project, fn)?.large === true
+    )
+      continue;
+    if (fn.class === undefined && fn.parent !== undefined && reachedHere(fn.parent) && !created.has(fn.id) && !collector.created.has(fn.id))
+      continue;
     if (walker.spent) return;
     // A part of something that was not understood, or called from there: perhaps in a scope that frees what it leaves.
     collector.blind = (fn.parent !== undefined && !fn.parent.endsWith('#')) || isCalled(project, fn.id);
@@ -95,7 +123,10 @@ function isCalled(project: Project, id: FunctionId): boolean {
   let called = callers.get(project);
   if (called === undefined) {
     const found = new Set<FunctionId>();
-    for (const unit of project.units.values()) for (const fn of unit.functions.values()) for (const block of fn.blocks) for (const event of block.events) if (event.kind === 'call' && event.callee.kind === 'user') found.add(event.callee.function);
+    for (const unit of project.units.values())
+      for (const fn of unit.functions.values())
+        for (const block of fn.blocks)
+          for (const event of block.events) if (event.kind === 'call' && event.callee.kind === 'user') found.add(event.callee.function);
     called = found;
     callers.set(project, found);
   }
@@ -107,7 +138,15 @@ function freshState(walker: Walker, fn: LoweredFunction): State {
   const module = walker.moduleEnvironment(undefined as never, `${fn.file}#`);
   const frame = walker.rootFrame(rootOf(fn), walker.context('', `root ${fn.id}`), id, undefined);
   const state = new State(frame, walker.base);
-  state.put(id, { shape: 'environment', fields: module === undefined ? emptyFields : new Map([['@parent', objectValue(module)]]), pool: [], open: false, many: false, type: { holds: 'nothing' }, function: '' });
+  state.put(id, {
+    shape: 'environment',
+    fields: module === undefined ? emptyFields : new Map([['@parent', objectValue(module)]]),
+    pool: [],
+    open: false,
+    many: false,
+    type: { holds: 'nothing' },
+    function: '',
+  });
   return state;
 }
 
@@ -120,10 +159,20 @@ function parametersFor(walker: Walker, state: State, fn: LoweredFunction): reado
   let sets: Value[][] = [[]];
   fn.parameters.forEach((p, i) => {
     const type = fn.locals[p.local]?.type ?? { holds: 'unknown' as const };
-    const value = p.optional && type.holds === 'nothing' ? undefined : walker.unknown(state, { ...type, nullable: false }, `param ${fn.id} ${i}`, 'caller', undefined, p.name);
+    const value =
+      p.optional && type.holds === 'nothing'
+        ? undefined
+        : walker.unknown(state, { ...type, nullable: false }, `param ${fn.id} ${i}`, 'caller', undefined, p.name);
     const absent = (p.optional || type.nullable === true) && (type.holds === 'array' || type.holds === 'tree') && sets.length < 3;
     const given = value ?? walker.unknown(state, type, `param ${fn.id} ${i}`, 'caller', undefined, p.name);
-    sets = sets.flatMap((set) => (absent ? [[...set, given], [...set, undefinedValue]] : [[...set, given]]));
+    sets = sets.flatMap((set) =>
+      absent
+        ? [
+            [...set, given],
+            [...set, undefinedValue],
+          ]
+        : [[...set, given]],
+    );
   });
   return sets;
 }
@@ -179,10 +228,31 @@ function ownedArguments(walker: Walker, fn: LoweredFunction, state: State, value
   const held = state.reachable([value]);
   for (const [id, node] of state.heap) {
     const life = node.life;
-    if (life === undefined || life.origin !== 'caller' || life.dead || life.escaped || life.traced || life.part !== undefined || node.shape !== 'array' || !consumes(walker, life.library)) continue;
+    if (
+      life === undefined ||
+      life.origin !== 'caller' ||
+      life.dead ||
+      life.escaped ||
+      life.traced ||
+      life.part !== undefined ||
+      node.shape !== 'array' ||
+      !consumes(walker, life.library)
+    )
+      continue;
     if (life.passed?.function !== fn.id || held.has(id) || !id.startsWith('param ')) continue;
     const extra = life.refs > 1 && life.lastRef !== undefined;
-    walker.collector.see({ kind: 'lost', span: extra ? life.lastRef! : life.passed.signature, function: fn.id, array: named(life), how: extra ? 'extraRef' : 'argument', what: 'array', ...(extra ? {} : { passed: life.passed }) }, state.frame.context);
+    walker.collector.see(
+      {
+        kind: 'lost',
+        span: extra ? life.lastRef! : life.passed.signature,
+        function: fn.id,
+        array: named(life),
+        how: extra ? 'extraRef' : 'argument',
+        what: 'array',
+        ...(extra ? {} : { passed: life.passed }),
+      },
+      state.frame.context,
+    );
   }
 }
 
@@ -205,8 +275,23 @@ function handedOut(walker: Walker, state: State, value: Value): void {
     for (let round = 0; round < 2; round++) {
       const next: State[] = [];
       for (const at of states) {
-        const args = fn.parameters.map((p, i) => walker.unknown(at, { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false }, `handed ${fn.id} ${i} ${round}`, 'caller', undefined, p.name));
-        for (const exit of walker.callFunction(at, fn, closure.environment, closure.self, args, { span: fn.span, nameSpan: fn.span, repeated: true, type: { holds: 'unknown' }, tag: ' handed' })) {
+        const args = fn.parameters.map((p, i) =>
+          walker.unknown(
+            at,
+            { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false },
+            `handed ${fn.id} ${i} ${round}`,
+            'caller',
+            undefined,
+            p.name,
+          ),
+        );
+        for (const exit of walker.callFunction(at, fn, closure.environment, closure.self, args, {
+          span: fn.span,
+          nameSpan: fn.span,
+          repeated: true,
+          type: { holds: 'unknown' },
+          tag: ' handed',
+        })) {
           if (exit.kind === 'throw') continue;
           if (round === 0 && givenUp(exit.state)) continue;
           givenAway(exit.state, exit.value);
@@ -230,7 +315,12 @@ function givenUp(state: State): boolean {
   return false;
 }
 
-function* moduleEntries(walker: Walker, collector: Collector, functions: readonly LoweredFunction[], module: FunctionId): Generator<FunctionId> {
+function* moduleEntries(
+  walker: Walker,
+  collector: Collector,
+  functions: readonly LoweredFunction[],
+  module: FunctionId,
+): Generator<FunctionId> {
   const env = walker.moduleEnvironment(undefined as never, module);
   let states: (State | undefined)[] = [undefined];
   const seen = new Set<string>();
@@ -266,7 +356,8 @@ function globals(walker: Walker, state: State): State {
   for (const id of [...state.heap.keys()]) if (id.startsWith('env@root')) state.heap.delete(id);
   state.collect(() => undefined);
   state.forgetSymbols();
-  for (const [id, node] of state.heap) if (node.life !== undefined && node.life.watches.length > 0) state.put(id, { ...node, life: { ...node.life, watches: [] } });
+  for (const [id, node] of state.heap)
+    if (node.life !== undefined && node.life.watches.length > 0) state.put(id, { ...node, life: { ...node.life, watches: [] } });
   void walker;
   return state;
 }
@@ -344,7 +435,12 @@ function methodsOf(project: Project, cls: LoweredClass): readonly LoweredFunctio
 
 function constructorOf(project: Project, cls: LoweredClass): LoweredFunction | undefined {
   for (let at: LoweredClass | undefined = cls; at !== undefined; at = at.base === undefined ? undefined : project.class(at.base)) {
-    const fn = at.constructor_ === undefined ? (at.base === undefined && at.initialiser !== undefined ? project.function(at.initialiser) : undefined) : project.function(at.constructor_);
+    const fn =
+      at.constructor_ === undefined
+        ? at.base === undefined && at.initialiser !== undefined
+          ? project.function(at.initialiser)
+          : undefined
+        : project.function(at.constructor_);
     if (fn !== undefined) return fn;
   }
   return undefined;
@@ -358,13 +454,23 @@ function noteOwner(walker: Walker, collector: Collector, cls: LoweredClass, stat
     if (node === undefined) continue;
     const fields = [...node.fields].flatMap(([name, value]) => {
       const held: Node | undefined = state.node(value);
-      return held?.life !== undefined && held.life.origin === 'here' && !held.life.dead && !held.life.escaped ? [{ name, library: held.life.library }] : [];
+      return held?.life !== undefined && held.life.origin === 'here' && !held.life.dead && !held.life.escaped
+        ? [{ name, library: held.life.library }]
+        : [];
     });
     const library = fields[0]?.library;
     if (library === undefined) continue;
     const before = collector.owners.get(cls.id);
     const names = [...new Set([...(before?.fields ?? []), ...fields.map((field) => field.name)])];
-    collector.owners.set(cls.id, { kind: 'ownerWithoutDispose', span: cls.head, function: cls.initialiser ?? cls.id, className: cls.name, fields: names, verb: walker.models.get(library)?.free[0] ?? 'dispose', library });
+    collector.owners.set(cls.id, {
+      kind: 'ownerWithoutDispose',
+      span: cls.head,
+      function: cls.initialiser ?? cls.id,
+      className: cls.name,
+      fields: names,
+      verb: walker.models.get(library)?.free[0] ?? 'dispose',
+      library,
+    });
   }
 }
 
@@ -381,9 +487,24 @@ function exportedValues(walker: Walker, collector: Collector, module: FunctionId
     const state = freshState(walker, target);
     collector.root = target.id;
     walker.steps = 0;
-    const args = target.parameters.map((p, i) => walker.unknown(state, { ...(target.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false }, `param ${target.id} ${i}`, 'caller', undefined, p.name));
+    const args = target.parameters.map((p, i) =>
+      walker.unknown(
+        state,
+        { ...(target.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false },
+        `param ${target.id} ${i}`,
+        'caller',
+        undefined,
+        p.name,
+      ),
+    );
     const span: Span = value.jit;
-    walker.callValue(state, value, undefined, args, { span, nameSpan: span, repeated: false, type: { holds: 'nothing' }, tag: ' exported' });
+    walker.callValue(state, value, undefined, args, {
+      span,
+      nameSpan: span,
+      repeated: false,
+      type: { holds: 'nothing' },
+      tag: ' exported',
+    });
   }
 }
 

@@ -30,37 +30,70 @@ export interface Named {
 }
 
 /** Something a rule may report. */
-export type Observation = { readonly span: Span; readonly certain: boolean; readonly function: FunctionId } & (
+export type Observation = { readonly span: Span; readonly certain: boolean; readonly function: FunctionId } &
   /** An array (or part of a tree) is used after it died. `use`: what for. */
-  | { readonly kind: 'deadUse'; readonly array: Named; readonly death: Death; readonly diedAt: Span; readonly use: 'read' | 'consume' | 'donate' | 'dispose' | 'return'; readonly sameCall: boolean; readonly inLoop: boolean }
-  /** One buffer twice among the arguments of one call, at least once given away. */
-  | { readonly kind: 'sameBufferTwice'; readonly array: Named; readonly first: Span; readonly second: Span; readonly paths: readonly [string, string]; readonly both: boolean }
-  /** An array is lost: nobody can free it any more. `how`: by what it was lost. */
-  | {
-      readonly kind: 'lost';
-      readonly array: Named;
-      readonly how: 'end' | 'dropped' | 'overwritten' | 'deleted' | 'argument' | 'extraRef' | 'field' | 'part';
-      /** The local that last held it, where its scope allows a dispose. */
-      readonly declaration?: Span;
-      readonly lastUse?: Span;
-      readonly freedElsewhere?: Span;
-      readonly what: 'array' | 'owner';
-      /** The loss is on a path through a `catch` or an early exit only. */
-      readonly path?: 'catch' | 'early';
-      /** For `argument`: the parameter that dropped it. */
-      readonly passed?: { readonly function: FunctionId; readonly position: number };
-    }
-  /** A collection that outlives the loop or the call gains arrays and never loses any. */
-  | { readonly kind: 'retained'; readonly array: Named; readonly collection: string; readonly where: 'loop' | 'module' | 'class'; readonly scalar: boolean }
-  /** A scope whose callback starts or returns a promise. */
-  | { readonly kind: 'asyncScope'; readonly library: string; readonly how: 'async' | 'returns' | 'starts' | 'notAwaited'; readonly scope: string }
-  /** `jit(…)` made anew in a loop or per call. */
-  | { readonly kind: 'jitAnew'; readonly library: string; readonly where: 'loop' | 'call'; readonly name: string }
-  /** A value made while tracing is stored outside the traced function. */
-  | { readonly kind: 'tracerStored'; readonly array: Named; readonly target: string }
-  /** A class whose fields hold arrays, with nothing that frees them. */
-  | { readonly kind: 'ownerWithoutDispose'; readonly className: string; readonly fields: readonly string[]; readonly verb: string; readonly library: string }
-);
+  (
+    | {
+        readonly kind: 'deadUse';
+        readonly array: Named;
+        readonly death: Death;
+        readonly diedAt: Span;
+        readonly use: 'read' | 'consume' | 'donate' | 'dispose' | 'return';
+        readonly sameCall: boolean;
+        readonly inLoop: boolean;
+      }
+    /** One buffer twice among the arguments of one call, at least once given away. */
+    | {
+        readonly kind: 'sameBufferTwice';
+        readonly array: Named;
+        readonly first: Span;
+        readonly second: Span;
+        readonly paths: readonly [string, string];
+        readonly both: boolean;
+      }
+    /** An array is lost: nobody can free it any more. `how`: by what it was lost. */
+    | {
+        readonly kind: 'lost';
+        readonly array: Named;
+        readonly how: 'end' | 'dropped' | 'overwritten' | 'deleted' | 'argument' | 'extraRef' | 'field' | 'part';
+        /** The local that last held it, where its scope allows a dispose. */
+        readonly declaration?: Span;
+        readonly lastUse?: Span;
+        readonly freedElsewhere?: Span;
+        readonly what: 'array' | 'owner';
+        /** The loss is on a path through a `catch` or an early exit only. */
+        readonly path?: 'catch' | 'early';
+        /** For `argument`: the parameter that dropped it. */
+        readonly passed?: { readonly function: FunctionId; readonly position: number };
+      }
+    /** A collection that outlives the loop or the call gains arrays and never loses any. */
+    | {
+        readonly kind: 'retained';
+        readonly array: Named;
+        readonly collection: string;
+        readonly where: 'loop' | 'module' | 'class';
+        readonly scalar: boolean;
+      }
+    /** A scope whose callback starts or returns a promise. */
+    | {
+        readonly kind: 'asyncScope';
+        readonly library: string;
+        readonly how: 'async' | 'returns' | 'starts' | 'notAwaited';
+        readonly scope: string;
+      }
+    /** `jit(…)` made anew in a loop or per call. */
+    | { readonly kind: 'jitAnew'; readonly library: string; readonly where: 'loop' | 'call'; readonly name: string }
+    /** A value made while tracing is stored outside the traced function. */
+    | { readonly kind: 'tracerStored'; readonly array: Named; readonly target: string }
+    /** A class whose fields hold arrays, with nothing that frees them. */
+    | {
+        readonly kind: 'ownerWithoutDispose';
+        readonly className: string;
+        readonly fields: readonly string[];
+        readonly verb: string;
+        readonly library: string;
+      }
+  );
 
 /** One argument of one call of a compiled function. */
 export interface CompiledArgument {

@@ -15,41 +15,75 @@ import { scopeCall, startsPromise } from './scopes.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, objectValue, type Node, type Value } from './values.ts';
 
-export function libraryCall(engine: Engine, state: State, library: string, name: string, receiver: Value | undefined, args: readonly Value[], spans: readonly Span[], site: CallSite, place: Place): readonly Exit[] {
+export function libraryCall(
+  engine: Engine,
+  state: State,
+  library: string,
+  name: string,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  spans: readonly Span[],
+  site: CallSite,
+  place: Place,
+): readonly Exit[] {
   const model = modelOf(engine, library);
   const call = callOf(model, name);
   const role = call?.role;
   if (role !== undefined) {
     switch (role.kind) {
-      case 'scope': return scopeCall(engine, state, args[0], model, role.async, site, place);
+      case 'scope':
+        return scopeCall(engine, state, args[0], model, role.async, site, place);
       case 'compiles': {
         const target = args[role.function] ?? hostValue('unknown;');
         const { donates, statics } = optionsOf(engine, state, args[role.options], target);
         jitPlace(engine, state, library, name, site, place);
-        return returned(state, compiledValue(target, name === 'pmap' ? 'pmap' : 'jit', library, site.span, donates, statics, state.frame.context));
+        return returned(
+          state,
+          compiledValue(target, name === 'pmap' ? 'pmap' : 'jit', library, site.span, donates, statics, state.frame.context),
+        );
       }
-      case 'transforms': return returned(state, compiledValue(args[role.function] ?? hostValue('unknown;'), role.how, library, site.span, [], [], state.frame.context));
+      case 'transforms':
+        return returned(
+          state,
+          compiledValue(args[role.function] ?? hostValue('unknown;'), role.how, library, site.span, [], [], state.frame.context),
+        );
       case 'donateMark': {
         const value = args[0];
         if (value === undefined) return returned(state, hostValue(`${siteOf(state, site)};`));
         return returned(state, state.tracing > 0 ? value : { kind: 'marked', of: value, key: `donate ${value.key}` });
       }
-      case 'plansOnly': return returned(state, hostValue(`${siteOf(state, site)};`, site.type));
-      case 'collection': return collectionCall(engine, state, role.does, name, call!, receiver, args, site, place);
-      case 'calls': case 'traces': return callback(engine, state, call!, library, receiver, args, spans, site, place);
-      case 'treeLeaves': break;
+      case 'plansOnly':
+        return returned(state, hostValue(`${siteOf(state, site)};`, site.type));
+      case 'collection':
+        return collectionCall(engine, state, role.does, name, call!, receiver, args, site, place);
+      case 'calls':
+      case 'traces':
+        return callback(engine, state, call!, library, receiver, args, spans, site, place);
+      case 'treeLeaves':
+        break;
     }
   }
   if (call === undefined && library === 'standard') return standardCall(engine, state, name, receiver, args, site);
   const verb = name.slice(name.lastIndexOf('.') + 1);
-  const known: Call | undefined = call ?? (receiver !== undefined && model.free.includes(verb) ? { arguments: { receiver: 'disposes' }, result: 'host' } : undefined);
+  const known: Call | undefined =
+    call ?? (receiver !== undefined && model.free.includes(verb) ? { arguments: { receiver: 'disposes' }, result: 'host' } : undefined);
   effects(engine, state, library, name, known, receiver, args, spans, site);
   return returned(state, result(engine, state, library, name, known, receiver, args, site));
 }
 
 /** Functions of the language that no line describes: those on plain data look; the others are unknown code. */
-function standardCall(engine: Engine, state: State, name: string, receiver: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] {
-  const pure = /^(Math|Console|JSON|Number|String|Boolean|Date|RegExp|performance|Performance|Symbol|BigInt|Intl|Float\d+Array|U?[iI]nt\d+(Clamped)?Array|Uint8ClampedArray|ArrayBuffer|DataView|Object\.(keys|is)|parse|is[NF]|Error|RangeError|TypeError|Document|Element|HTML|Canvas|ImageData|Node|Window|URL|Text|Event)/.test(name);
+function standardCall(
+  engine: Engine,
+  state: State,
+  name: string,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+): readonly Exit[] {
+  const pure =
+    /^(Math|Console|JSON|Number|String|Boolean|Date|RegExp|performance|Performance|Symbol|BigInt|Intl|Float\d+Array|U?[iI]nt\d+(Clamped)?Array|Uint8ClampedArray|ArrayBuffer|DataView|Object\.(keys|is)|parse|is[NF]|Error|RangeError|TypeError|Document|Element|HTML|Canvas|ImageData|Node|Window|URL|Text|Event)/.test(
+      name,
+    );
   if (!pure) {
     for (const argument of args) {
       escape(engine, state, argument, site.span);
@@ -58,32 +92,80 @@ function standardCall(engine: Engine, state: State, name: string, receiver: Valu
     // `new Promise((resolve, reject) => …)` runs its function at once.
     if (name === 'Promise' || name === 'PromiseConstructor') {
       const executor = args[0];
-      if (executor?.kind === 'closure') return then(engine.callValue(state, executor, undefined, [hostValue(`${siteOf(state, site)}resolve;`, { holds: 'nothing', callable: true }), hostValue(`${siteOf(state, site)}reject;`, { holds: 'nothing', callable: true })], { ...site, type: { holds: 'nothing' } }), (next) => returned(next, hostValue(`${siteOf(next, site)};`, site.type)));
+      if (executor?.kind === 'closure')
+        return then(
+          engine.callValue(
+            state,
+            executor,
+            undefined,
+            [
+              hostValue(`${siteOf(state, site)}resolve;`, { holds: 'nothing', callable: true }),
+              hostValue(`${siteOf(state, site)}reject;`, { holds: 'nothing', callable: true }),
+            ],
+            { ...site, type: { holds: 'nothing' } },
+          ),
+          (next) => returned(next, hostValue(`${siteOf(next, site)};`, site.type)),
+        );
     }
   } else for (const argument of args) engine.later(state, argument, site.span);
   if (/^(Map|Set|WeakMap|WeakSet|Array)$/.test(name)) {
     const source = args[0] === undefined ? undefined : state.node(args[0]);
     const isMap = name.endsWith('Map') || name.endsWith('Set');
     const pool = name === 'Array' || source === undefined ? [] : [...source.fields.values(), ...source.pool];
-    return returned(state, state.allocate(siteOf(state, site), { shape: isMap ? 'map' : 'list', fields: emptyFields, pool, open: false, many: false, type: site.type, ...(state.tracing > 0 ? { traced: true } : {}) }, engine.dropped(state)));
+    return returned(
+      state,
+      state.allocate(
+        siteOf(state, site),
+        {
+          shape: isMap ? 'map' : 'list',
+          fields: emptyFields,
+          pool,
+          open: false,
+          many: false,
+          type: site.type,
+          ...(state.tracing > 0 ? { traced: true } : {}),
+        },
+        engine.dropped(state),
+      ),
+    );
   }
   const type = site.type;
-  return returned(state, type.holds === 'nothing' || type.holds === 'unknown' ? hostValue(`${siteOf(state, site)};`, type) : engine.unknown(state, { ...type, nullable: false }, siteOf(state, site), 'caller', site.span));
+  return returned(
+    state,
+    type.holds === 'nothing' || type.holds === 'unknown'
+      ? hostValue(`${siteOf(state, site)};`, type)
+      : engine.unknown(state, { ...type, nullable: false }, siteOf(state, site), 'caller', site.span),
+  );
 }
 
 /** What happens to receiver and arguments. */
-export function effects(engine: Engine, state: State, library: string, name: string, call: Call | undefined, receiver: Value | undefined, args: readonly Value[], spans: readonly Span[], site: CallSite): void {
+export function effects(
+  engine: Engine,
+  state: State,
+  library: string,
+  name: string,
+  call: Call | undefined,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  spans: readonly Span[],
+  site: CallSite,
+): void {
   const model = modelOf(engine, library);
   const fallback: ArgumentVerb = library === 'standard' ? 'inspects' : model.convention === 'consumes' ? 'consumes' : 'reads';
   const before = deadAmong(state, receiver === undefined ? args : [receiver, ...args]);
   const one = (value: Value, verb: ArgumentVerb | 'records', span: Span): void => {
     const use = { span, call: site.span, before };
     switch (verb) {
-      case 'inspects': return;
-      case 'reads': return reads(engine, state, value, span, site.span);
-      case 'consumes': return kill(engine, state, value, 'consumed', { ...use, use: 'consume' });
-      case 'donates': return kill(engine, state, value, 'donated', { ...use, use: 'donate' });
-      case 'disposes': return disposeTree(engine, state, value, span, site.span);
+      case 'inspects':
+        return;
+      case 'reads':
+        return reads(engine, state, value, span, site.span);
+      case 'consumes':
+        return kill(engine, state, value, 'consumed', { ...use, use: 'consume' });
+      case 'donates':
+        return kill(engine, state, value, 'donated', { ...use, use: 'donate' });
+      case 'disposes':
+        return disposeTree(engine, state, value, span, site.span);
       case 'stores':
         escape(engine, state, value, span);
         engine.later(state, value, span);
@@ -91,7 +173,8 @@ export function effects(engine: Engine, state: State, library: string, name: str
       case 'keeps':
         leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, scope: 0 } }));
         return;
-      case 'records': return record(engine, state, receiver, value, span);
+      case 'records':
+        return record(engine, state, receiver, value, span);
     }
   };
   const given = call?.arguments ?? {};
@@ -102,7 +185,8 @@ export function effects(engine: Engine, state: State, library: string, name: str
   }
   args.forEach((value, i) => {
     const verb = given[i] ?? given.rest ?? fallback;
-    if (value.kind === 'marked' && verb !== 'inspects') kill(engine, state, value, 'donated', { span: spans[i] ?? site.span, call: site.span, use: 'donate' });
+    if (value.kind === 'marked' && verb !== 'inspects')
+      kill(engine, state, value, 'donated', { span: spans[i] ?? site.span, call: site.span, use: 'donate' });
     else one(value, verb, spans[i] ?? site.span);
   });
   if (call?.readsUntilSettled && state.scopes.length > 0) startsPromise(engine, state, args, site);
@@ -116,7 +200,8 @@ function reads(engine: Engine, state: State, value: Value, span: Span, call: Spa
     const node = state.node(v);
     if (node === undefined || depth === 0) return;
     if (node.shape === 'recorder') for (const member of node.pool) read(engine, state, member, { span, call, use: 'read' });
-    if (node.shape === 'recorder' || node.shape === 'list' || node.shape === 'object') [...node.fields.values(), ...node.pool].forEach((member) => visit(member, depth - 1));
+    if (node.shape === 'recorder' || node.shape === 'list' || node.shape === 'object')
+      [...node.fields.values(), ...node.pool].forEach((member) => visit(member, depth - 1));
   };
   visit(value, 5);
 }
@@ -148,23 +233,43 @@ function record(engine: Engine, state: State, receiver: Value | undefined, value
   };
   visit(value, 6);
   const target = state.node(receiver);
-  if (target?.shape === 'recorder' && receiver?.kind === 'object') state.change(receiver.id, { pool: [...target.pool, ...arrays.filter((a) => !target.pool.some((b) => b.key === a.key))] });
+  if (target?.shape === 'recorder' && receiver?.kind === 'object')
+    state.change(receiver.id, { pool: [...target.pool, ...arrays.filter((a) => !target.pool.some((b) => b.key === a.key))] });
   void engine;
   void span;
 }
 
 /** What comes back. */
-export function result(engine: Engine, state: State, library: string, name: string, call: Call | undefined, receiver: Value | undefined, args: readonly Value[], site: CallSite): Value {
+export function result(
+  engine: Engine,
+  state: State,
+  library: string,
+  name: string,
+  call: Call | undefined,
+  receiver: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+): Value {
   const id = siteOf(state, site, site.tag ?? '');
   const settled = (spec: Call['result'], type: TypeFact): Value => {
     if (spec === 'host') return call?.note === 'recorder' ? recorder(engine, state, id, receiver, args) : hostValue(`${id};`, type);
     if (typeof spec === 'object' && 'settles' in spec) {
       const value = settled(spec.settles, { ...type, promise: false });
       const pending: { id: string; span: Span }[] = [];
-      if (call?.readsUntilSettled) for (const argument of [receiver, ...args]) if (argument !== undefined) leaves(state, argument, (leaf, _, life) => { if (!life.owner) pending.push({ id: leaf, span: site.span }); });
-      return state.allocate(`${id}promise`, { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type, pending }, engine.dropped(state));
+      if (call?.readsUntilSettled)
+        for (const argument of [receiver, ...args])
+          if (argument !== undefined)
+            leaves(state, argument, (leaf, _, life) => {
+              if (!life.owner) pending.push({ id: leaf, span: site.span });
+            });
+      return state.allocate(
+        `${id}promise`,
+        { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type, pending },
+        engine.dropped(state),
+      );
     }
-    if (typeof spec === 'object' && 'aliases' in spec) return (spec.aliases === -1 ? receiver : args[spec.aliases]) ?? hostValue(`${id};`, type);
+    if (typeof spec === 'object' && 'aliases' in spec)
+      return (spec.aliases === -1 ? receiver : args[spec.aliases]) ?? hostValue(`${id};`, type);
     if (typeof spec === 'object' && 'retains' in spec) {
       const value = args[spec.retains] ?? hostValue(`${id};`, type);
       leaves(state, value, (leaf, node, life) => {
@@ -178,15 +283,36 @@ export function result(engine: Engine, state: State, library: string, name: stri
     // Created: by the declared type, plain data where that holds none.
     if (call?.onlyIfTrue !== undefined) {
       const condition = args[call.onlyIfTrue];
-      if (condition === undefined || (condition.kind === 'literal' && condition.value !== true)) return hostValue(`${id};`, { holds: 'nothing', nullable: true });
+      if (condition === undefined || (condition.kind === 'literal' && condition.value !== true))
+        return hostValue(`${id};`, { holds: 'nothing', nullable: true });
     }
     const plain: TypeFact = { ...type, promise: false, nullable: false };
     if (plain.holds === 'nothing' || plain.holds === 'unknown') return hostValue(`${id};`, type);
     const count = call?.countOf === undefined ? undefined : lengthOf(state, args[call.countOf]);
-    return make({ walk: engine, state, site: id, span: site.span, origin: 'here', function: state.frame.fn.id, dropped: engine.dropped(state), ...(count === undefined ? {} : { count }) }, plain);
+    return make(
+      {
+        walk: engine,
+        state,
+        site: id,
+        span: site.span,
+        origin: 'here',
+        function: state.frame.fn.id,
+        dropped: engine.dropped(state),
+        ...(count === undefined ? {} : { count }),
+      },
+      plain,
+    );
   };
-  const value = settled(call?.result, site.type.promise && !(typeof call?.result === 'object' && 'settles' in call.result) ? site.type : site.type);
-  if (call?.note === 'throws') return state.allocate(`${id}promise`, { shape: 'promise', fields: new Map([['rejected', hostValue('rejected;')]]), pool: [], open: false, many: false, type: site.type }, engine.dropped(state));
+  const value = settled(
+    call?.result,
+    site.type.promise && !(typeof call?.result === 'object' && 'settles' in call.result) ? site.type : site.type,
+  );
+  if (call?.note === 'throws')
+    return state.allocate(
+      `${id}promise`,
+      { shape: 'promise', fields: new Map([['rejected', hostValue('rejected;')]]), pool: [], open: false, many: false, type: site.type },
+      engine.dropped(state),
+    );
   if (call?.note === 'kept') leaves(state, value, (leaf, node, life) => state.put(leaf, { ...node, life: { ...life, scope: 0 } }));
   void name;
   void library;
@@ -214,13 +340,16 @@ function jitPlace(engine: Engine, state: State, library: string, name: string, s
   for (let frame: typeof state.frame | undefined = state.frame; frame !== undefined; frame = frame.parent) repeated ||= frame.repeated;
   if (!loop && !repeated) return;
   if (isKept(place, site.event.to, loop)) return;
-  engine.collector.see({ kind: 'jitAnew', span: site.span, function: state.frame.fn.id, library, where: loop ? 'loop' : 'call', name }, state.frame.context);
+  engine.collector.see(
+    { kind: 'jitAnew', span: site.span, function: state.frame.fn.id, library, where: loop ? 'loop' : 'call', name },
+    state.frame.context,
+  );
 }
 
 /** Does the function store, return or hand on this local, so that it may be used again later? */
 function isKept(place: Place, local: number, loop: boolean): boolean {
   const aliases = new Set([local]);
-  for (let grown = true; grown; ) {
+  for (let grown = true; grown;) {
     grown = false;
     for (const block of place.fn.blocks) {
       for (const event of block.events) {
@@ -236,7 +365,8 @@ function isKept(place: Place, local: number, loop: boolean): boolean {
     for (const event of block.events) {
       if ((event.kind === 'setProperty' || event.kind === 'setOuter') && aliases.has(event.from)) return true;
       if (event.kind === 'call' && event.arguments.some((argument) => aliases.has(argument.local))) return true;
-      if (event.kind === 'object' && event.entries.some((entry) => aliases.has(entry.kind === 'spread' ? entry.from : entry.value))) return true;
+      if (event.kind === 'object' && event.entries.some((entry) => aliases.has(entry.kind === 'spread' ? entry.from : entry.value)))
+        return true;
       if (event.kind === 'array' && event.elements.some((element) => element !== undefined && aliases.has(element.local))) return true;
     }
     if (block.end.kind === 'return' && block.end.value !== undefined && aliases.has(block.end.value)) return true;

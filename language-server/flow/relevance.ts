@@ -121,27 +121,44 @@ function look(fn: LoweredFunction): Direct {
       changes = true;
     }
   };
-  const resolved = new Set(fn.blocks.flatMap(({ events }) => events.flatMap((event) => (event.kind === 'call' && event.callee.kind !== 'value' && event.function !== undefined ? [event.function] : []))));
+  const resolved = new Set(
+    fn.blocks.flatMap(({ events }) =>
+      events.flatMap((event) =>
+        event.kind === 'call' && event.callee.kind !== 'value' && event.function !== undefined ? [event.function] : [],
+      ),
+    ),
+  );
   const see = (event: Event, handled: boolean): void => {
     switch (event.kind) {
-      case 'call': return call(event, handled);
-      case 'closure': return void calls.push({ function: event.function, handled: true });
-      case 'class': case 'opaque': case 'dispose': touches = true; return;
-      case 'external': touches ||= event.library !== undefined && event.library !== 'standard'; return;
+      case 'call':
+        return call(event, handled);
+      case 'closure':
+        return void calls.push({ function: event.function, handled: true });
+      case 'class':
+      case 'opaque':
+      case 'dispose':
+        touches = true;
+        return;
+      case 'external':
+        touches ||= event.library !== undefined && event.library !== 'standard';
+        return;
       case 'outer': {
         const type = fn.locals[event.to]?.type;
         touches ||= !resolved.has(event.to) && (type?.holds === 'unknown' || type?.callable === true);
         return;
       }
-      case 'setOuter': return void sets.push(event.variable);
-      case 'setProperty': case 'delete':
+      case 'setOuter':
+        return void sets.push(event.variable);
+      case 'setProperty':
+      case 'delete':
         changes = true;
         if ('callee' in event && event.callee !== undefined) touches = true;
         return;
       case 'property':
         if (event.callee?.kind === 'user') calls.push({ function: event.callee.function, handled });
         return;
-      default: return;
+      default:
+        return;
     }
   };
   for (const block of fn.blocks) {
@@ -154,5 +171,11 @@ function look(fn: LoweredFunction): Direct {
 
 /** Does a type say that arrays are or may come to be here? */
 function matters(type: TypeFact): boolean {
-  return type.holds === 'array' || type.holds === 'owner' || type.holds === 'tree' || type.class !== undefined && type.holds !== 'nothing' || (type.result !== undefined && matters(type.result));
+  return (
+    type.holds === 'array' ||
+    type.holds === 'owner' ||
+    type.holds === 'tree' ||
+    (type.class !== undefined && type.holds !== 'nothing') ||
+    (type.result !== undefined && matters(type.result))
+  );
 }

@@ -13,10 +13,19 @@ import { siteOf, type Place } from './events.ts';
 import type { State } from './state.ts';
 import { hostValue, undefinedValue, type ObjectId, type Value } from './values.ts';
 
-export function scopeCall(engine: Engine, state: State, target: Value | undefined, model: LibraryModel, async_: boolean, site: CallSite, place: Place): readonly Exit[] {
+export function scopeCall(
+  engine: Engine,
+  state: State,
+  target: Value | undefined,
+  model: LibraryModel,
+  async_: boolean,
+  site: CallSite,
+  place: Place,
+): readonly Exit[] {
   const run = target?.kind === 'literal' ? undefined : target;
   const callee = run ?? undefined;
-  if (callee === undefined || (callee.kind !== 'closure' && callee.kind !== 'external' && callee.kind !== 'compiled')) return unknownCall(engine, state, undefined, target === undefined ? [] : [target], site);
+  if (callee === undefined || (callee.kind !== 'closure' && callee.kind !== 'external' && callee.kind !== 'compiled'))
+    return unknownCall(engine, state, undefined, target === undefined ? [] : [target], site);
   if (state.tracing > 0) return engine.callValue(state, callee, undefined, [], site);
   const fn = callee.kind === 'closure' ? engine.project.function(callee.function) : undefined;
   state.scopes.push({ span: site.span, library: model.id });
@@ -31,13 +40,41 @@ export function scopeCall(engine: Engine, state: State, target: Value | undefine
       return exit;
     }
     const promise = next.node(exit.value)?.shape === 'promise' || (exit.value.kind === 'host' && exit.value.type?.promise === true);
-    const how = async_ ? undefined : fn?.async ? 'async' as const : promise ? 'returns' as const : scope?.started !== undefined ? 'starts' as const : undefined;
+    const how = async_
+      ? undefined
+      : fn?.async
+        ? ('async' as const)
+        : promise
+          ? ('returns' as const)
+          : scope?.started !== undefined
+            ? ('starts' as const)
+            : undefined;
     if (how !== undefined) {
-      engine.collector.see({ kind: 'asyncScope', span: site.span, function: next.frame.fn.id, library: model.id, how, scope: model.scopeName ?? 'scope' }, next.frame.context);
-      for (const [id, node] of next.heap) if (node.life !== undefined && node.life.scope >= depth) next.put(id, { ...node, life: { ...node.life, escaped: true, scope: depth - 1 } });
-      return { state: next, kind: 'return', value: wrapPromise(engine, next, hostValue(`${siteOf(next, site)}settled;`, { holds: 'unknown' }), site) };
+      engine.collector.see(
+        { kind: 'asyncScope', span: site.span, function: next.frame.fn.id, library: model.id, how, scope: model.scopeName ?? 'scope' },
+        next.frame.context,
+      );
+      for (const [id, node] of next.heap)
+        if (node.life !== undefined && node.life.scope >= depth)
+          next.put(id, { ...node, life: { ...node.life, escaped: true, scope: depth - 1 } });
+      return {
+        state: next,
+        kind: 'return',
+        value: wrapPromise(engine, next, hostValue(`${siteOf(next, site)}settled;`, { holds: 'unknown' }), site),
+      };
     }
-    if (async_ && promise && unused(place, site)) engine.collector.see({ kind: 'asyncScope', span: site.span, function: next.frame.fn.id, library: model.id, how: 'notAwaited', scope: model.scopeName ?? 'scope' }, next.frame.context);
+    if (async_ && promise && unused(place, site))
+      engine.collector.see(
+        {
+          kind: 'asyncScope',
+          span: site.span,
+          function: next.frame.fn.id,
+          library: model.id,
+          how: 'notAwaited',
+          scope: model.scopeName ?? 'scope',
+        },
+        next.frame.context,
+      );
     engine.collector.pass(site.span, next.frame.context);
     end(next, depth, exit.value, site.span, model);
     return exit;
@@ -48,11 +85,17 @@ function unused(place: Place, site: CallSite): boolean {
   const to = site.event?.to;
   if (to === undefined) return false;
   const fn = place.fn;
-  return !fn.blocks.some((block) => block.events.some((event) => readsLocal(event, to)) || (block.end.kind === 'return' && block.end.value === to) || (block.end.kind === 'branch' && block.end.condition === to));
+  return !fn.blocks.some(
+    (block) =>
+      block.events.some((event) => readsLocal(event, to)) ||
+      (block.end.kind === 'return' && block.end.value === to) ||
+      (block.end.kind === 'branch' && block.end.condition === to),
+  );
 }
 
 function readsLocal(event: import('../lower/ir.ts').Event, local: number): boolean {
-  if (event.kind === 'call') return event.receiver === local || event.function === local || event.arguments.some((argument) => argument.local === local);
+  if (event.kind === 'call')
+    return event.receiver === local || event.function === local || event.arguments.some((argument) => argument.local === local);
   if (event.kind === 'await') return event.value === local;
   if (event.kind === 'copy') return event.from === local;
   if (event.kind === 'setProperty' || event.kind === 'setOuter') return event.from === local;
@@ -88,12 +131,13 @@ function end(state: State, depth: number, result: Value, span: Span, model: Libr
 
 /** A promise that needs arrays of the scope is started in it. */
 export function startsPromise(engine: Engine, state: State, args: readonly Value[], site: CallSite): void {
-  for (const value of args) leaves(state, value, (_, __, life) => {
-    if (life.scope > 0 && !life.owner) {
-      const scope = state.scopes[life.scope - 1];
-      if (scope !== undefined) state.scopes[life.scope - 1] = { ...scope, started: site.span };
-    }
-  });
+  for (const value of args)
+    leaves(state, value, (_, __, life) => {
+      if (life.scope > 0 && !life.owner) {
+        const scope = state.scopes[life.scope - 1];
+        if (scope !== undefined) state.scopes[life.scope - 1] = { ...scope, started: site.span };
+      }
+    });
   void engine;
 }
 

@@ -174,7 +174,8 @@ export class State {
         if (next !== value) changed = true;
         return next;
       });
-      if (changed) this.heap.set(id, { ...node, fields, pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i) });
+      if (changed)
+        this.heap.set(id, { ...node, fields, pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i) });
     }
     for (const [i, later] of this.later.entries()) this.later[i] = { value: map(later.value), key: later.key };
   }
@@ -187,7 +188,13 @@ export class State {
     }
     const mark = `${symbol};`;
     for (const fact of [...this.facts.keys()]) if (fact.includes(mark)) this.facts.delete(fact);
-    this.mapAll((value) => (value.kind === 'host' && value.symbol.includes(mark) ? (value.type === undefined ? anonymous : { ...hostValue('', value.type), key: '?' }) : value));
+    this.mapAll((value) =>
+      value.kind === 'host' && value.symbol.includes(mark)
+        ? value.type === undefined
+          ? anonymous
+          : { ...hostValue('', value.type), key: '?' }
+        : value,
+    );
     for (const [id, node] of this.heap) {
       if (![...node.fields.keys()].some((name) => name.startsWith('[') && name.includes(mark))) continue;
       const fields = new Map<string, Value>();
@@ -203,12 +210,22 @@ export class State {
 
   /** Host data keeps no name from one run to the next: symbols begin anew. */
   forgetSymbols(): void {
-    this.mapAll((value) => (value.kind === 'host' && value.symbol !== '' ? (value.type === undefined ? anonymous : { ...hostValue('', value.type), key: '?' }) : value));
+    this.mapAll((value) =>
+      value.kind === 'host' && value.symbol !== ''
+        ? value.type === undefined
+          ? anonymous
+          : { ...hostValue('', value.type), key: '?' }
+        : value,
+    );
     for (const [id, node] of this.heap) {
       if (![...node.fields.keys()].some((name) => name.startsWith('['))) continue;
       const fields = new Map([...node.fields].filter(([name]) => !name.startsWith('[')));
       const moved = [...node.fields].filter(([name, value]) => name.startsWith('[') && value.kind !== 'literal').map(([, value]) => value);
-      this.heap.set(id, { ...node, fields, pool: [...node.pool, ...moved.filter((value) => !node.pool.some((other) => other.key === value.key))] });
+      this.heap.set(id, {
+        ...node,
+        fields,
+        pool: [...node.pool, ...moved.filter((value) => !node.pool.some((other) => other.key === value.key))],
+      });
     }
     this.facts.clear();
     this.seen.clear();
@@ -259,11 +276,19 @@ export class State {
 
   key(live: ReadonlySet<Local> | undefined, withFacts: boolean): string {
     const parts: string[] = [];
-    for (const [local, value] of [...this.frame.locals].sort((a, b) => a[0] - b[0])) if (live === undefined || live.has(local)) parts.push(`${local}${value.key}`);
+    for (const [local, value] of [...this.frame.locals].sort((a, b) => a[0] - b[0]))
+      if (live === undefined || live.has(local)) parts.push(`${local}${value.key}`);
     parts.push('|');
     for (const id of [...this.heap.keys()].sort()) parts.push(id, nodeKey(this.heap.get(id)!));
     parts.push('|', [...this.lost.keys()].sort().join());
-    if (withFacts) parts.push('|', [...this.facts].map(([fact, truth]) => `${fact}${truth ? '+' : '-'}`).sort().join());
+    if (withFacts)
+      parts.push(
+        '|',
+        [...this.facts]
+          .map(([fact, truth]) => `${fact}${truth ? '+' : '-'}`)
+          .sort()
+          .join(),
+      );
     parts.push(`|${this.scopes.length}${this.later.map((l) => l.key).join()}`);
     return parts.join(' ');
   }
@@ -276,13 +301,20 @@ function copyFrame(frame: Frame): Frame {
 function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
   const locals = new Map<Local, Value>();
   for (const [local, value] of frame.locals) locals.set(local, map(value));
-  return { ...frame, locals, yields: frame.yields.map(map), self: frame.self === undefined ? undefined : map(frame.self), parent: frame.parent === undefined ? undefined : mapFrame(frame.parent, map) };
+  return {
+    ...frame,
+    locals,
+    yields: frame.yields.map(map),
+    self: frame.self === undefined ? undefined : map(frame.self),
+    parent: frame.parent === undefined ? undefined : mapFrame(frame.parent, map),
+  };
 }
 
 /** Every object id inside a value. */
 export function forEachId(value: Value, visit: (id: ObjectId) => void): void {
   switch (value.kind) {
-    case 'object': return visit(value.id);
+    case 'object':
+      return visit(value.id);
     case 'closure':
       if (value.environment !== undefined) visit(value.environment);
       if (value.self !== undefined) forEachId(value.self, visit);
@@ -290,8 +322,13 @@ export function forEachId(value: Value, visit: (id: ObjectId) => void): void {
     case 'class':
       if (value.environment !== undefined) visit(value.environment);
       return;
-    case 'compiled': case 'marked': return forEachId(value.of, visit);
-    case 'literal': case 'host': case 'external': return;
+    case 'compiled':
+    case 'marked':
+      return forEachId(value.of, visit);
+    case 'literal':
+    case 'host':
+    case 'external':
+      return;
   }
 }
 
@@ -304,7 +341,14 @@ export function mapValue(value: Value, rename: (id: ObjectId) => ObjectId): Valu
     case 'closure': {
       const environment = value.environment === undefined ? undefined : rename(value.environment);
       const self = value.self === undefined ? undefined : mapValue(value.self, rename);
-      return environment === value.environment && self === value.self ? value : { ...value, environment, key: `fn ${value.function} ${environment ?? ''} ${self?.key ?? ''}`, ...(self === undefined ? {} : { self }) };
+      return environment === value.environment && self === value.self
+        ? value
+        : {
+            ...value,
+            environment,
+            key: `fn ${value.function} ${environment ?? ''} ${self?.key ?? ''}`,
+            ...(self === undefined ? {} : { self }),
+          };
     }
     case 'class': {
       const environment = value.environment === undefined ? undefined : rename(value.environment);
@@ -318,7 +362,10 @@ export function mapValue(value: Value, rename: (id: ObjectId) => ObjectId): Valu
       const of = mapValue(value.of, rename);
       return of === value.of ? value : { ...value, of, key: `donate ${of.key}` };
     }
-    case 'literal': case 'host': case 'external': return value;
+    case 'literal':
+    case 'host':
+    case 'external':
+      return value;
   }
 }
 
@@ -333,7 +380,12 @@ function merged(a: Node, b: Node): Node {
     if (before === undefined) fields.set(name, value);
     else if (before.key !== value.key && !pool.some((other) => other.key === value.key)) pool.push(value);
   }
-  const life = a.life === undefined || b.life === undefined ? (a.life ?? b.life) : a.life.dead === b.life.dead ? { ...a.life, escaped: a.life.escaped || b.life.escaped, watches: [...new Set([...a.life.watches, ...b.life.watches])] } : { ...a.life, dead: false, escaped: true };
+  const life =
+    a.life === undefined || b.life === undefined
+      ? (a.life ?? b.life)
+      : a.life.dead === b.life.dead
+        ? { ...a.life, escaped: a.life.escaped || b.life.escaped, watches: [...new Set([...a.life.watches, ...b.life.watches])] }
+        : { ...a.life, dead: false, escaped: true };
   return { ...a, fields, pool, many: true, open: a.open || b.open, ...(life === undefined ? {} : { life }) };
 }
 

@@ -20,18 +20,47 @@ export type Value = { readonly key: string } & (
   | { readonly kind: 'class'; readonly class: ClassId; readonly environment: ObjectId | undefined }
   | { readonly kind: 'external'; readonly library: string | undefined; readonly name: string }
   /** What `jit`, `grad` and their kin make of a function. */
-  | { readonly kind: 'compiled'; readonly of: Value; readonly how: 'jit' | 'pmap' | 'vmap' | 'grad' | 'valueAndGrad' | 'checkpoint' | 'other'; readonly library: string; readonly jit: Span; readonly donates: readonly number[]; readonly statics: readonly number[]; readonly ranIn: string }
+  | {
+      readonly kind: 'compiled';
+      readonly of: Value;
+      readonly how: 'jit' | 'pmap' | 'vmap' | 'grad' | 'valueAndGrad' | 'checkpoint' | 'other';
+      readonly library: string;
+      readonly jit: Span;
+      readonly donates: readonly number[];
+      readonly statics: readonly number[];
+      readonly ranIn: string;
+    }
   /** `donate(x)`: given away to the call that takes it. */
   | { readonly kind: 'marked'; readonly of: Value }
 );
 
-export const literalValue = (value: Literal): Value => ({ kind: 'literal', value, key: typeof value === 'string' ? `"${value}` : `=${String(value)}` });
+export const literalValue = (value: Literal): Value => ({
+  kind: 'literal',
+  value,
+  key: typeof value === 'string' ? `"${value}` : `=${String(value)}`,
+});
 export const undefinedValue = literalValue(undefined);
-export const hostValue = (symbol: string, type?: TypeFact): Value => ({ kind: 'host', symbol, key: `?${symbol}`, ...(type === undefined ? {} : { type }) });
+export const hostValue = (symbol: string, type?: TypeFact): Value => ({
+  kind: 'host',
+  symbol,
+  key: `?${symbol}`,
+  ...(type === undefined ? {} : { type }),
+});
 export const anonymous: Value = { kind: 'host', symbol: '', key: '?' };
 export const objectValue = (id: ObjectId): Value => ({ kind: 'object', id, key: `@${id}` });
-export const closureValue = (fn: FunctionId, environment: ObjectId | undefined, self?: Value): Value => ({ kind: 'closure', function: fn, environment, key: `fn ${fn} ${environment ?? ''} ${self?.key ?? ''}`, ...(self === undefined ? {} : { self }) });
-export const externalValue = (library: string | undefined, name: string): Value => ({ kind: 'external', library, name, key: `ext ${library ?? ''}:${name}` });
+export const closureValue = (fn: FunctionId, environment: ObjectId | undefined, self?: Value): Value => ({
+  kind: 'closure',
+  function: fn,
+  environment,
+  key: `fn ${fn} ${environment ?? ''} ${self?.key ?? ''}`,
+  ...(self === undefined ? {} : { self }),
+});
+export const externalValue = (library: string | undefined, name: string): Value => ({
+  kind: 'external',
+  library,
+  name,
+  key: `ext ${library ?? ''}:${name}`,
+});
 
 /** The life of one device array (or of an object that owns arrays, or of all the arrays in a tree of unknown form). */
 export interface Life {
@@ -71,7 +100,8 @@ export interface Life {
   readonly typeName?: string;
 }
 
-export type Shape = 'object' | 'list' | 'map' | 'instance' | 'tree' | 'promise' | 'iterator' | 'recorder' | 'environment' | 'array' | 'generator';
+export type Shape =
+  'object' | 'list' | 'map' | 'instance' | 'tree' | 'promise' | 'iterator' | 'recorder' | 'environment' | 'array' | 'generator';
 
 export interface Node {
   readonly shape: Shape;
@@ -105,7 +135,9 @@ export function nodeKey(node: Node): string {
   if (known !== undefined) return known;
   const life = node.life;
   const text = `${node.shape}${node.many ? '*' : ''}${node.open ? '…' : ''}{${[...node.fields].map(([k, v]) => `${k}:${v.key}`).join(',')}|${node.pool.map((v) => v.key).join(',')}}${
-    life === undefined ? '' : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
+    life === undefined
+      ? ''
+      : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
   }${(node.pending ?? []).map((p) => p.id).join()}`;
   // Texts are long and compared often: equal texts share a short name.
   const short = shortKeys.get(text) ?? `#${shortKeys.size}`;

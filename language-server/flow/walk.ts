@@ -7,7 +7,20 @@
  */
 import { models as builtIn } from '../libraries/index.ts';
 import type { LibraryModel } from '../libraries/model.ts';
-import { reads, successors, writes, type Block, type BlockId, type FunctionId, type Local, type LoweredClass, type LoweredFunction, type Project, type Span, type TypeFact } from '../lower/ir.ts';
+import {
+  reads,
+  successors,
+  writes,
+  type Block,
+  type BlockId,
+  type FunctionId,
+  type Local,
+  type LoweredClass,
+  type LoweredFunction,
+  type Project,
+  type Span,
+  type TypeFact,
+} from '../lower/ir.ts';
 import { consumes, escape, leaves, make, named, read, type Making } from './arrays.ts';
 import { unknownCall } from './calls.ts';
 import { Collector } from './collector.ts';
@@ -17,7 +30,17 @@ import { assume, environmentOf, environmentOfClass, step, truthOf, type Place } 
 import { libraryCall } from './library-calls.ts';
 import { beside } from './relevance.ts';
 import { State, type Frame } from './state.ts';
-import { anonymous, emptyFields, externalValue, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
+import {
+  anonymous,
+  emptyFields,
+  externalValue,
+  hostValue,
+  objectValue,
+  undefinedValue,
+  type Node,
+  type ObjectId,
+  type Value,
+} from './values.ts';
 
 /** What bounds a run. */
 export interface Limits {
@@ -69,7 +92,19 @@ export class Walker implements Engine {
   }
 
   rootFrame(fn: LoweredFunction, context: string, environment: ObjectId, self: Value | undefined): Frame {
-    return { fn, locals: new Map(), environment, context, parent: undefined, repeated: false, callSpan: undefined, self, readLater: [], awaited: false, yields: [] };
+    return {
+      fn,
+      locals: new Map(),
+      environment,
+      context,
+      parent: undefined,
+      repeated: false,
+      callSpan: undefined,
+      self,
+      readLater: [],
+      awaited: false,
+      yields: [],
+    };
   }
 
   dropped(state: State): (id: ObjectId, node: Node) => void {
@@ -95,11 +130,46 @@ export class Walker implements Engine {
     for (const lost of state.lost.values()) {
       const life = lost.node.life!;
       const consuming = consumes(this, life.library);
-      const common = { function: life.function, array: named(life), what: life.owner ? 'owner' as const : 'array' as const, ...(life.declaration === undefined ? {} : { declaration: life.declaration }), ...(life.lastUse === undefined ? {} : { lastUse: life.lastUse }), ...(state.caught ? { path: 'catch' as const } : {}) };
-      if (consuming && life.lastRef !== undefined && (life.origin === 'here' || life.refs > 1)) this.collector.see({ kind: 'lost', span: life.lastRef, how: 'extraRef', ...common }, lost.context);
-      else if (consuming && life.passed !== undefined) this.collector.see({ kind: 'lost', span: life.passed.signature, how: 'argument', passed: life.passed, ...common, ...(life.origin === 'here' && life.made !== undefined ? { declaration: life.made } : {}) }, lost.context);
-      else if (life.added !== undefined) this.collector.see({ kind: 'retained', span: life.added, function: life.function, array: named(life), collection: 'the list', where: 'loop', scalar: false }, lost.context);
-      else if (life.made !== undefined && life.origin === 'here') this.collector.see({ kind: 'lost', span: life.made, how: lost.node.life?.opened ? 'part' : life.name === undefined ? 'dropped' : 'end', ...common }, lost.context);
+      const common = {
+        function: life.function,
+        array: named(life),
+        what: life.owner ? ('owner' as const) : ('array' as const),
+        ...(life.declaration === undefined ? {} : { declaration: life.declaration }),
+        ...(life.lastUse === undefined ? {} : { lastUse: life.lastUse }),
+        ...(state.caught ? { path: 'catch' as const } : {}),
+      };
+      if (consuming && life.lastRef !== undefined && (life.origin === 'here' || life.refs > 1))
+        this.collector.see({ kind: 'lost', span: life.lastRef, how: 'extraRef', ...common }, lost.context);
+      else if (consuming && life.passed !== undefined)
+        this.collector.see(
+          {
+            kind: 'lost',
+            span: life.passed.signature,
+            how: 'argument',
+            passed: life.passed,
+            ...common,
+            ...(life.origin === 'here' && life.made !== undefined ? { declaration: life.made } : {}),
+          },
+          lost.context,
+        );
+      else if (life.added !== undefined)
+        this.collector.see(
+          {
+            kind: 'retained',
+            span: life.added,
+            function: life.function,
+            array: named(life),
+            collection: 'the list',
+            where: 'loop',
+            scalar: false,
+          },
+          lost.context,
+        );
+      else if (life.made !== undefined && life.origin === 'here')
+        this.collector.see(
+          { kind: 'lost', span: life.made, how: lost.node.life?.opened ? 'part' : life.name === undefined ? 'dropped' : 'end', ...common },
+          lost.context,
+        );
     }
     state.lost.clear();
   }
@@ -109,20 +179,59 @@ export class Walker implements Engine {
     switch (target.kind) {
       case 'closure': {
         const fn = this.project.function(target.function);
-        return fn === undefined ? unknownCall(this, state, self, args, site) : this.callFunction(state, fn, target.environment, target.self ?? self, args, site);
+        return fn === undefined
+          ? unknownCall(this, state, self, args, site)
+          : this.callFunction(state, fn, target.environment, target.self ?? self, args, site);
       }
-      case 'compiled': return compiledCall(this, state, target, args, site, place);
-      case 'external': return target.library === undefined ? libraryCall(this, state, 'standard', target.name, self, args, args.map(() => site.span), site, place) : libraryCall(this, state, target.library, target.name, undefined, args, args.map(() => site.span), site, place);
+      case 'compiled':
+        return compiledCall(this, state, target, args, site, place);
+      case 'external':
+        return target.library === undefined
+          ? libraryCall(
+              this,
+              state,
+              'standard',
+              target.name,
+              self,
+              args,
+              args.map(() => site.span),
+              site,
+              place,
+            )
+          : libraryCall(
+              this,
+              state,
+              target.library,
+              target.name,
+              undefined,
+              args,
+              args.map(() => site.span),
+              site,
+              place,
+            );
       case 'class': {
         const cls = this.project.class(target.class);
-        return cls === undefined ? unknownCall(this, state, self, args, site) : this.construct(state, cls, args, site, undefined, target.environment);
+        return cls === undefined
+          ? unknownCall(this, state, self, args, site)
+          : this.construct(state, cls, args, site, undefined, target.environment);
       }
-      case 'literal': return [{ state, kind: 'throw', value: anonymous }];
-      case 'host': case 'object': case 'marked': return unknownCall(this, state, self, args, site);
+      case 'literal':
+        return [{ state, kind: 'throw', value: anonymous }];
+      case 'host':
+      case 'object':
+      case 'marked':
+        return unknownCall(this, state, self, args, site);
     }
   }
 
-  callFunction(state: State, fn: LoweredFunction, environment: ObjectId | undefined, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] {
+  callFunction(
+    state: State,
+    fn: LoweredFunction,
+    environment: ObjectId | undefined,
+    self: Value | undefined,
+    args: readonly Value[],
+    site: CallSite,
+  ): readonly Exit[] {
     let depth = 0;
     let again = 0;
     for (let frame: Frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
@@ -151,7 +260,14 @@ export class Walker implements Engine {
   }
 
   /** A large function that has nothing to do with arrays is not walked: what it may change of host data is forgotten. */
-  private besideThePoint(state: State, fn: LoweredFunction, environment: ObjectId | undefined, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[] | undefined {
+  private besideThePoint(
+    state: State,
+    fn: LoweredFunction,
+    environment: ObjectId | undefined,
+    self: Value | undefined,
+    args: readonly Value[],
+    site: CallSite,
+  ): readonly Exit[] | undefined {
     const known = beside(this.project, fn);
     if (known === undefined || !known.large || fn.kind === 'constructor' || fn.kind === 'fields') return undefined;
     const given = self === undefined ? args : [...args, self];
@@ -178,13 +294,19 @@ export class Walker implements Engine {
   /** Nothing behind this value can reach an array. */
   private harmless(state: State, value: Value, unknowns: boolean): boolean {
     switch (value.kind) {
-      case 'literal': case 'host': return true;
+      case 'literal':
+      case 'host':
+        return true;
       case 'closure': {
         const fn = this.project.function(value.function);
         return fn !== undefined && beside(this.project, fn) !== undefined;
       }
-      case 'external': return value.library === undefined || value.library === 'standard';
-      case 'class': case 'compiled': case 'marked': return false;
+      case 'external':
+        return value.library === undefined || value.library === 'standard';
+      case 'class':
+      case 'compiled':
+      case 'marked':
+        return false;
       case 'object': {
         if (!unknowns && state.get(value.id)?.class !== undefined) return true;
         const seen = new Set<ObjectId>();
@@ -212,33 +334,94 @@ export class Walker implements Engine {
       fields.set(name, member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} ${name};`) : member);
     }
     state.renew(`${mark} ${value.id}`);
-    state.change(value.id, { fields, pool: node.pool.map((member) => (member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} [];`) : member)), open: true });
+    state.change(value.id, {
+      fields,
+      pool: node.pool.map((member) =>
+        member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} [];`) : member,
+      ),
+      open: true,
+    });
   }
 
   /** Makes the frame of a call and binds its parameters. */
-  private enter(state: State, fn: LoweredFunction, environment: ObjectId | undefined, self: Value | undefined, args: readonly Value[], context: string, site: CallSite): void {
+  private enter(
+    state: State,
+    fn: LoweredFunction,
+    environment: ObjectId | undefined,
+    self: Value | undefined,
+    args: readonly Value[],
+    context: string,
+    site: CallSite,
+  ): void {
     const parentEnvironment = environment ?? this.enclosing(state, fn);
     const fields = new Map<string, Value>();
     if (parentEnvironment !== undefined) fields.set('@parent', objectValue(parentEnvironment));
     const traced = state.tracing > 0;
     const held: Value[] = [...args, ...(self === undefined ? [] : [self])];
-    state.frame.locals.set(-1, state.allocate(`args@${context}`, { shape: 'list', fields: emptyFields, pool: held, open: false, many: false, type: { holds: 'nothing' } }, () => undefined));
-    const value = state.allocate(`env@${context}`, { shape: 'environment', fields, pool: [], open: environment === undefined && fn.parent !== undefined && !fn.parent.endsWith('#') && parentEnvironment === undefined, many: false, type: { holds: 'nothing' }, function: fn.id, ...(traced ? { traced: true } : {}) }, this.dropped(state));
+    state.frame.locals.set(
+      -1,
+      state.allocate(
+        `args@${context}`,
+        { shape: 'list', fields: emptyFields, pool: held, open: false, many: false, type: { holds: 'nothing' } },
+        () => undefined,
+      ),
+    );
+    const value = state.allocate(
+      `env@${context}`,
+      {
+        shape: 'environment',
+        fields,
+        pool: [],
+        open: environment === undefined && fn.parent !== undefined && !fn.parent.endsWith('#') && parentEnvironment === undefined,
+        many: false,
+        type: { holds: 'nothing' },
+        function: fn.id,
+        ...(traced ? { traced: true } : {}),
+      },
+      this.dropped(state),
+    );
     const arguments_ = (state.node(state.frame.locals.get(-1))?.pool ?? held).slice(0, args.length);
     const self_ = self === undefined ? undefined : (state.node(state.frame.locals.get(-1))?.pool ?? held)[args.length];
     state.frame.locals.delete(-1);
     const id = value.kind === 'object' ? value.id : '';
-    state.enterFrame({ fn, locals: new Map(), environment: id, context, parent: state.frame, repeated: site.repeated, callSpan: site.span, self: self_, readLater: [], awaited: false, yields: [] });
+    state.enterFrame({
+      fn,
+      locals: new Map(),
+      environment: id,
+      context,
+      parent: state.frame,
+      repeated: site.repeated,
+      callSpan: site.span,
+      self: self_,
+      readLater: [],
+      awaited: false,
+      yields: [],
+    });
     if (fn.self !== undefined) state.set(fn.self, self_ ?? anonymous);
     fn.parameters.forEach((p, i) => {
       if (p.rest) {
         const rest = arguments_.slice(i);
-        state.set(p.local, state.allocate(`rest@${context}`, { shape: 'list', fields: new Map(rest.map((v, k) => [String(k), v] as const)), pool: [], open: false, many: false, type: fn.locals[p.local]?.type ?? { holds: 'nothing' } }, this.dropped(state)));
+        state.set(
+          p.local,
+          state.allocate(
+            `rest@${context}`,
+            {
+              shape: 'list',
+              fields: new Map(rest.map((v, k) => [String(k), v] as const)),
+              pool: [],
+              open: false,
+              many: false,
+              type: fn.locals[p.local]?.type ?? { holds: 'nothing' },
+            },
+            this.dropped(state),
+          ),
+        );
         return;
       }
       const given = arguments_[i] ?? undefinedValue;
       leaves(state, given, (leaf, node, life) => {
-        if (consumes(this, life.library) && life.passed?.function !== fn.id) state.put(leaf, { ...node, life: { ...life, passed: { function: fn.id, position: i, signature: fn.signature } } });
+        if (consumes(this, life.library) && life.passed?.function !== fn.id)
+          state.put(leaf, { ...node, life: { ...life, passed: { function: fn.id, position: i, signature: fn.signature } } });
       });
       state.set(p.local, given);
     });
@@ -250,7 +433,7 @@ export class Walker implements Engine {
     if (fn.parent.endsWith('#')) return this.moduleEnvironment(state, fn.parent);
     for (let frame: Frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
       if (frame.fn.id === fn.parent) return frame.environment;
-      for (let id: ObjectId | undefined = frame.environment; id !== undefined; ) {
+      for (let id: ObjectId | undefined = frame.environment; id !== undefined;) {
         const node: Node | undefined = state.get(id);
         if (node?.function === fn.parent) return id;
         const up: Value | undefined = node?.fields.get('@parent');
@@ -268,41 +451,91 @@ export class Walker implements Engine {
     state.leaveFrame();
     let value = exit.value;
     if (exit.kind === 'return') {
-      if (fn.generator) value = state.allocate(`${state.frame.context}:${site.span.start}gen${site.tag ?? ''}`, { shape: 'generator', fields: emptyFields, pool: yields, open: false, many: false, type: site.type }, this.dropped(state));
+      if (fn.generator)
+        value = state.allocate(
+          `${state.frame.context}:${site.span.start}gen${site.tag ?? ''}`,
+          { shape: 'generator', fields: emptyFields, pool: yields, open: false, many: false, type: site.type },
+          this.dropped(state),
+        );
       state.collect(this.dropped(state), [value]);
       this.reportLost(state);
       // What a function hands out was made, for its caller, by the call.
       leaves(state, value, (id, node, life) => {
-        if (life.origin === 'here' && life.made !== undefined && life.made.file === fn.file && life.made.start >= fn.span.start && life.made.end <= fn.span.end) {
+        if (
+          life.origin === 'here' &&
+          life.made !== undefined &&
+          life.made.file === fn.file &&
+          life.made.start >= fn.span.start &&
+          life.made.end <= fn.span.end
+        ) {
           const { name: _, declaration: __, added: ___, ...rest } = life;
           state.put(id, { ...node, life: { ...rest, made: site.span, function: state.frame.fn.id } });
         }
       });
       const pending = readLater.filter(({ id }) => state.get(id) !== undefined).slice(0, 12);
       const promised = state.node(value);
-      if (fn.async && promised?.shape === 'promise' && value.kind === 'object') state.change(value.id, { pending: [...(promised.pending ?? []), ...pending] });
+      if (fn.async && promised?.shape === 'promise' && value.kind === 'object')
+        state.change(value.id, { pending: [...(promised.pending ?? []), ...pending] });
       else if (fn.async && !fn.generator) {
-        value = state.allocate(`${state.frame.context}:${site.span.start}async${site.tag ?? ''}`, { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type, pending }, this.dropped(state));
+        value = state.allocate(
+          `${state.frame.context}:${site.span.start}async${site.tag ?? ''}`,
+          { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type, pending },
+          this.dropped(state),
+        );
       }
     } else state.lost.clear();
     return { state, kind: exit.kind, value };
   }
 
-  construct(state: State, cls: LoweredClass, args: readonly Value[], site: CallSite, instance?: Value, environment?: ObjectId): readonly Exit[] {
-    const env = environment ?? (this.moduleEnvironment(state, `${cls.file}#`));
+  construct(
+    state: State,
+    cls: LoweredClass,
+    args: readonly Value[],
+    site: CallSite,
+    instance?: Value,
+    environment?: ObjectId,
+  ): readonly Exit[] {
+    const env = environment ?? this.moduleEnvironment(state, `${cls.file}#`);
     const classValue: Value = { kind: 'class', class: cls.id, environment: env, key: `class ${cls.id} ${env ?? ''}` };
-    const own = instance ?? state.allocate(`${state.frame.context}:${site.span.start}new${site.tag ?? ''}`, { shape: 'instance', fields: new Map([['@class', classValue]]), pool: [], open: cls.foreignBase, many: false, type: site.type, class: cls.id, made: site.span, ...(state.tracing > 0 ? { traced: true } : {}) }, this.dropped(state));
+    const own =
+      instance ??
+      state.allocate(
+        `${state.frame.context}:${site.span.start}new${site.tag ?? ''}`,
+        {
+          shape: 'instance',
+          fields: new Map([['@class', classValue]]),
+          pool: [],
+          open: cls.foreignBase,
+          many: false,
+          type: site.type,
+          class: cls.id,
+          made: site.span,
+          ...(state.tracing > 0 ? { traced: true } : {}),
+        },
+        this.dropped(state),
+      );
     const slot = -900_000 - site.span.start;
     state.frame.locals.set(slot, own);
     const base = cls.base === undefined ? undefined : this.project.class(cls.base);
     const initialise = (next: State): readonly Exit[] => {
       const fn = cls.initialiser === undefined ? undefined : this.project.function(cls.initialiser);
-      return fn === undefined ? returned(next, undefinedValue) : this.callFunction(next, fn, env, next.frame.locals.get(slot), args, { ...site, tag: `${site.tag ?? ''} fields` });
+      return fn === undefined
+        ? returned(next, undefinedValue)
+        : this.callFunction(next, fn, env, next.frame.locals.get(slot), args, { ...site, tag: `${site.tag ?? ''} fields` });
     };
     const ctor = cls.constructor_ === undefined ? undefined : this.project.function(cls.constructor_);
     const explicitSuper = ctor !== undefined && base !== undefined;
-    const first = base === undefined ? initialise(state) : explicitSuper ? returned(state, undefinedValue) : then(this.construct(state, base, args, { ...site, tag: `${site.tag ?? ''} base` }, own), (next) => initialise(next));
-    const second = then(first, (next) => (ctor === undefined ? returned(next, undefinedValue) : this.callFunction(next, ctor, env, next.frame.locals.get(slot), args, { ...site, tag: `${site.tag ?? ''} new` })));
+    const first =
+      base === undefined
+        ? initialise(state)
+        : explicitSuper
+          ? returned(state, undefinedValue)
+          : then(this.construct(state, base, args, { ...site, tag: `${site.tag ?? ''} base` }, own), (next) => initialise(next));
+    const second = then(first, (next) =>
+      ctor === undefined
+        ? returned(next, undefinedValue)
+        : this.callFunction(next, ctor, env, next.frame.locals.get(slot), args, { ...site, tag: `${site.tag ?? ''} new` }),
+    );
     const third = explicitSuper ? then(second, (next) => initialise(next)) : second;
     return third.map((exit) => {
       const value = exit.state.frame.locals.get(slot) ?? own;
@@ -324,7 +557,15 @@ export class Walker implements Engine {
     if (fn === undefined) return;
     const id = `env@${module}`;
     this.initialised.set(module, id);
-    this.base.set(id, { shape: 'environment', fields: emptyFields, pool: [], open: false, many: false, type: { holds: 'nothing' }, function: module });
+    this.base.set(id, {
+      shape: 'environment',
+      fields: emptyFields,
+      pool: [],
+      open: false,
+      many: false,
+      type: { holds: 'nothing' },
+      function: module,
+    });
     const rootBefore = this.collector.root;
     const stepsBefore = this.steps;
     const tracingBefore = this.collector.tracingJit;
@@ -339,7 +580,13 @@ export class Walker implements Engine {
     if (exit !== undefined) {
       const end = exit.state;
       for (const next of this.runLater(end).slice(0, 1)) this.settle(next);
-      for (const [object, node] of end.heap) this.base.set(object, node.life === undefined ? node : { ...node, life: { ...node.life, origin: node.life.origin === 'here' ? 'field' : node.life.origin } });
+      for (const [object, node] of end.heap)
+        this.base.set(
+          object,
+          node.life === undefined
+            ? node
+            : { ...node, life: { ...node.life, origin: node.life.origin === 'here' ? 'field' : node.life.origin } },
+        );
     }
     this.collector.root = rootBefore;
     this.collector.tracingJit = tracingBefore;
@@ -350,17 +597,20 @@ export class Walker implements Engine {
   settle(state: State, value: Value = undefinedValue): void {
     state.collect(this.dropped(state), [value]);
     this.reportLost(state);
-    for (const node of state.heap.values()) if (node.life !== undefined && !node.life.dead && node.life.watches.length > 0) this.collector.keptAfter(node.life.watches);
+    for (const node of state.heap.values())
+      if (node.life !== undefined && !node.life.dead && node.life.watches.length > 0) this.collector.keptAfter(node.life.watches);
   }
 
   later(state: State, value: Value, _span: Span): void {
     if (state.tracing > 0) return;
     if (value.kind === 'closure') {
-      if (!state.laterDone.has(value.key) && !state.later.some((entry) => entry.key === value.key)) state.later.push({ value, key: value.key });
+      if (!state.laterDone.has(value.key) && !state.later.some((entry) => entry.key === value.key))
+        state.later.push({ value, key: value.key });
       return;
     }
     const node = state.node(value);
-    if (node !== undefined && (node.shape === 'object' || node.shape === 'list')) for (const member of [...node.fields.values(), ...node.pool]) if (member.kind === 'closure') this.later(state, member, _span);
+    if (node !== undefined && (node.shape === 'object' || node.shape === 'list'))
+      for (const member of [...node.fields.values(), ...node.pool]) if (member.kind === 'closure') this.later(state, member, _span);
   }
 
   runLater(state: State): readonly State[] {
@@ -381,8 +631,23 @@ export class Walker implements Engine {
           next.push(at);
           continue;
         }
-        const args = fn.parameters.map((p, i) => this.unknown(at, { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' }), nullable: false }, `later ${fn.id} ${i}`, 'caller', undefined, p.name));
-        const exits = this.callFunction(at, fn, entry.value.environment, entry.value.self, args, { span: fn.span, nameSpan: fn.span, repeated: true, type: { holds: 'nothing' }, tag: ' later' });
+        const args = fn.parameters.map((p, i) =>
+          this.unknown(
+            at,
+            { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' }), nullable: false },
+            `later ${fn.id} ${i}`,
+            'caller',
+            undefined,
+            p.name,
+          ),
+        );
+        const exits = this.callFunction(at, fn, entry.value.environment, entry.value.self, args, {
+          span: fn.span,
+          nameSpan: fn.span,
+          repeated: true,
+          type: { holds: 'nothing' },
+          tag: ' later',
+        });
         const normal = exits.filter((exit) => exit.kind === 'return').slice(0, 3);
         for (const exit of normal) {
           // Whoever called it may keep what it returned: a cleanup, a promise.
@@ -403,7 +668,16 @@ export class Walker implements Engine {
   }
 
   unknown(state: State, type: TypeFact, site: string, origin: 'here' | 'caller', span: Span | undefined, name?: string): Value {
-    const making: Making = { walk: this, state, site, span, origin, function: state.frame.fn.id, dropped: this.dropped(state), ...(name === undefined ? {} : { name }) };
+    const making: Making = {
+      walk: this,
+      state,
+      site,
+      span,
+      origin,
+      function: state.frame.fn.id,
+      dropped: this.dropped(state),
+      ...(name === undefined ? {} : { name }),
+    };
     state.renew(site);
     return make(making, type);
   }
@@ -421,7 +695,9 @@ export class Walker implements Engine {
     const exits: Exit[] = [];
     const exitKeys = new Set<string>();
     const visited = new Map<BlockId, Set<string>>();
-    const work: { readonly state: State; readonly block: BlockId; readonly index: number; readonly back: boolean }[] = [{ state: start, block: 0, index: 0, back: false }];
+    const work: { readonly state: State; readonly block: BlockId; readonly index: number; readonly back: boolean }[] = [
+      { state: start, block: 0, index: 0, back: false },
+    ];
     const leave = (exit: Exit): void => {
       if (exit.kind === 'return' && start.frame.fn === fn && fn.kind !== 'module') {
         exit.state.frame.locals.clear();
@@ -446,7 +722,8 @@ export class Walker implements Engine {
       }
       if (item.index === 0 && shape.joins.has(block.id)) {
         const live = shape.live[block.id]!;
-        for (const local of [...state.frame.locals.keys()]) if (local >= 0 && !live.has(local) && fn.locals[local]?.kind !== 'this') state.frame.locals.delete(local);
+        for (const local of [...state.frame.locals.keys()])
+          if (local >= 0 && !live.has(local) && fn.locals[local]?.kind !== 'this') state.frame.locals.delete(local);
         state.collect(this.dropped(state));
         if (item.back && block.loop !== undefined) this.reportLost(state);
         const seen = visited.get(block.id) ?? new Set<string>();
@@ -466,7 +743,15 @@ export class Walker implements Engine {
     return exits;
   }
 
-  private block(state: State, block: Block, from: number, fn: LoweredFunction, shape: Shape_, work: { state: State; block: BlockId; index: number; back: boolean }[], leave: (exit: Exit) => void): void {
+  private block(
+    state: State,
+    block: Block,
+    from: number,
+    fn: LoweredFunction,
+    shape: Shape_,
+    work: { state: State; block: BlockId; index: number; back: boolean }[],
+    leave: (exit: Exit) => void,
+  ): void {
     const place: Place = { fn, inLoop: shape.inLoop.has(block.id) };
     const throwTo = (exit: Exit): void => {
       if (block.handler === undefined) return leave(exit);
@@ -502,7 +787,8 @@ export class Walker implements Engine {
       work.push({ state: next, block: target, index: 0, back: fn.blocks[target]!.loop?.includes(block.id) ?? false });
     };
     switch (end.kind) {
-      case 'goto': return go(state, end.target);
+      case 'goto':
+        return go(state, end.target);
       case 'branch': {
         const condition = state.local(end.condition);
         const truth = truthOf(state, condition);
@@ -539,8 +825,10 @@ export class Walker implements Engine {
       case 'return':
         if (end.value !== undefined) handsOutDead(this, state, state.local(end.value), end.span);
         return leave({ state, kind: 'return', value: end.value === undefined ? undefinedValue : state.local(end.value) });
-      case 'throw': return throwTo({ state, kind: 'throw', value: state.local(end.value) });
-      case 'unreachable': return;
+      case 'throw':
+        return throwTo({ state, kind: 'throw', value: state.local(end.value) });
+      case 'unreachable':
+        return;
     }
   }
 
@@ -554,7 +842,16 @@ export class Walker implements Engine {
       return life === undefined ? [] : [life];
     });
     const last = seen.at(-1);
-    if (last !== undefined && seen.every((life) => life.dead)) state.put(source.id, { ...node, life: { ...node.life, dead: true, ...(last.death === undefined ? {} : { death: last.death }), ...(last.diedAt === undefined ? {} : { diedAt: last.diedAt }) } });
+    if (last !== undefined && seen.every((life) => life.dead))
+      state.put(source.id, {
+        ...node,
+        life: {
+          ...node.life,
+          dead: true,
+          ...(last.death === undefined ? {} : { death: last.death }),
+          ...(last.diedAt === undefined ? {} : { diedAt: last.diedAt }),
+        },
+      });
   }
 }
 
@@ -572,12 +869,13 @@ function handsOutDead(walker: Walker, state: State, value: Value, span: Span): v
 /** The locals that may still be read at the start of each block. */
 function liveness(fn: LoweredFunction): readonly ReadonlySet<Local>[] {
   const live = fn.blocks.map(() => new Set<Local>());
-  for (let changed = true; changed; ) {
+  for (let changed = true; changed;) {
     changed = false;
     for (let b = fn.blocks.length - 1; b >= 0; b--) {
       const block = fn.blocks[b]!;
       const now = new Set<Local>();
-      for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])]) for (const local of live[next] ?? []) now.add(local);
+      for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])])
+        for (const local of live[next] ?? []) now.add(local);
       const { end } = block;
       if (end.kind === 'next') now.delete(end.to);
       if (end.kind === 'branch') now.add(end.condition);
@@ -602,7 +900,9 @@ function liveness(fn: LoweredFunction): readonly ReadonlySet<Local>[] {
 /** Blocks that several ways lead to, and heads of loops: where paths are compared. */
 function joins(fn: LoweredFunction): ReadonlySet<BlockId> {
   const count = new Map<BlockId, number>();
-  for (const block of fn.blocks) for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])]) count.set(next, (count.get(next) ?? 0) + 1);
+  for (const block of fn.blocks)
+    for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])])
+      count.set(next, (count.get(next) ?? 0) + 1);
   return new Set(fn.blocks.filter((block) => (count.get(block.id) ?? 0) > 1 || block.loop !== undefined).map((block) => block.id));
 }
 

@@ -21,7 +21,15 @@ export interface Callback {
   /** How often: exactly once, or any number of times. */
   readonly times: 'once' | 'many';
   /** What it is given: members of the receiver or of an argument (`element` of -1: the receiver), an accumulated value, or unknown values of the declared types. */
-  readonly given: readonly ({ readonly kind: 'element'; readonly of: number } | { readonly kind: 'argument'; readonly at: number } | { readonly kind: 'accumulator'; readonly initial: number } | { readonly kind: 'settled'; readonly of: number } | { readonly kind: 'index' } | { readonly kind: 'whole'; readonly of: number } | { readonly kind: 'unknown' })[];
+  readonly given: readonly (
+    | { readonly kind: 'element'; readonly of: number }
+    | { readonly kind: 'argument'; readonly at: number }
+    | { readonly kind: 'accumulator'; readonly initial: number }
+    | { readonly kind: 'settled'; readonly of: number }
+    | { readonly kind: 'index' }
+    | { readonly kind: 'whole'; readonly of: number }
+    | { readonly kind: 'unknown' }
+  )[];
   /** What becomes of its result: the call's result; collected in a new array or tree; read as a condition; dropped; or the promise's value. */
   readonly result: 'returned' | 'collected' | 'flattened' | 'filter' | 'find' | 'dropped' | 'accumulated' | 'settles';
 }
@@ -43,14 +51,19 @@ export type Role =
   /** Frees or keeps each array in the tree that is argument 0 (or the receiver). */
   | { readonly kind: 'treeLeaves' }
   /** Work on a collection: the receiver gains, loses or yields members. */
-  | { readonly kind: 'collection'; readonly does: 'add' | 'addPair' | 'take' | 'look' | 'copy' | 'concat' | 'clear' | 'remove' | 'values' | 'entries' | 'keys' | 'replace' }
+  | {
+      readonly kind: 'collection';
+      readonly does:
+        'add' | 'addPair' | 'take' | 'look' | 'copy' | 'concat' | 'clear' | 'remove' | 'values' | 'entries' | 'keys' | 'replace';
+    }
   /** Plans the call of a compiled function without running it. */
   | { readonly kind: 'plansOnly' };
 
 export interface Call {
   /** By position; `receiver` is `x` in `x.add(y)`; `rest` all others. Absent ones follow the convention. */
   readonly arguments?: Readonly<Partial<Record<number | 'receiver' | 'rest', ArgumentVerb | 'records'>>>;
-  readonly result?: ResultEffect['kind'] | { readonly aliases: number } | { readonly retains: number } | { readonly settles: Call['result'] };
+  readonly result?:
+    ResultEffect['kind'] | { readonly aliases: number } | { readonly retains: number } | { readonly settles: Call['result'] };
   readonly role?: Role;
   /** Yields a promise and reads its arguments until that settles (not only at the call). */
   readonly readsUntilSettled?: boolean;

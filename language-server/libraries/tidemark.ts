@@ -6,7 +6,10 @@
 import type { Call, LibraryModel } from './model.ts';
 
 const jit: Call = { result: 'unknown', role: { kind: 'compiles', function: 0, options: 1, caches: true } };
-const grad = (how: 'grad' | 'valueAndGrad' | 'vmap' | 'checkpoint' | 'other'): Call => ({ result: 'unknown', role: { kind: 'transforms', how, function: 0 } });
+const grad = (how: 'grad' | 'valueAndGrad' | 'vmap' | 'checkpoint' | 'other'): Call => ({
+  result: 'unknown',
+  role: { kind: 'transforms', how, function: 0 },
+});
 const reader: Call = { arguments: { receiver: 'reads' }, result: { settles: 'host' }, reader: true };
 const hostReader: Call = { arguments: { receiver: 'reads' }, result: 'host', reader: true };
 
@@ -50,7 +53,24 @@ export const tidemark: LibraryModel = {
     'lax.cond': { role: { kind: 'traces', function: 1 }, result: 'creates' },
     'lax.map': { role: { kind: 'traces', function: 0 }, result: 'creates' },
     'lax.stopGradient': { result: 'creates' },
-    'tree.map': { role: { kind: 'calls', callbacks: [{ argument: 0, when: 'now', times: 'many', given: [{ kind: 'element', of: 1 }, { kind: 'element', of: 2 }, { kind: 'element', of: 3 }], result: 'collected' }] } },
+    'tree.map': {
+      role: {
+        kind: 'calls',
+        callbacks: [
+          {
+            argument: 0,
+            when: 'now',
+            times: 'many',
+            given: [
+              { kind: 'element', of: 1 },
+              { kind: 'element', of: 2 },
+              { kind: 'element', of: 3 },
+            ],
+            result: 'collected',
+          },
+        ],
+      },
+    },
     'tree.leaves': { arguments: { 0: 'inspects' }, role: { kind: 'collection', does: 'values' }, result: { aliases: 0 } },
     'tree.flatten': { arguments: { 0: 'inspects' }, result: 'unknown' },
     'tree.dispose': { arguments: { 0: 'disposes' }, role: { kind: 'treeLeaves' }, result: 'host' },

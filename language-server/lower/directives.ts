@@ -6,7 +6,17 @@
 import ts from 'typescript';
 import type { Directive } from './ir.ts';
 
-const units: Readonly<Record<string, number>> = { b: 1, kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 };
+const units: Readonly<Record<string, number>> = {
+  b: 1,
+  kib: 1024,
+  mib: 1024 ** 2,
+  gib: 1024 ** 3,
+  tib: 1024 ** 4,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+};
 
 /** `4GiB` -> bytes. */
 export function bytesOfText(text: string): number | undefined {
@@ -35,7 +45,13 @@ export function directivesOf(source: ts.SourceFile): { directives: readonly Dire
 /** A `// @budget` comment directly above the statement of a function. */
 export function budgetAbove(source: ts.SourceFile, node: ts.Node): number | undefined {
   let statement: ts.Node = node;
-  while (!ts.isStatement(statement) && !ts.isClassElement(statement) && statement.parent !== undefined && !ts.isSourceFile(statement.parent)) statement = statement.parent;
+  while (
+    !ts.isStatement(statement) &&
+    !ts.isClassElement(statement) &&
+    statement.parent !== undefined &&
+    !ts.isSourceFile(statement.parent)
+  )
+    statement = statement.parent;
   const comments = ts.getLeadingCommentRanges(source.text, statement.getFullStart()) ?? [];
   const last = comments.at(-1);
   if (last === undefined) return undefined;

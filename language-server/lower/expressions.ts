@@ -24,7 +24,14 @@ export function copy(fn: Lowering, node: ts.Node, to: Local, from: Local): void 
 
 /** Strips what changes the type only. */
 export function bare(node: ts.Expression): ts.Expression {
-  while (ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isNonNullExpression(node) || ts.isSatisfiesExpression(node) || ts.isTypeAssertionExpression(node)) node = node.expression;
+  while (
+    ts.isParenthesizedExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isNonNullExpression(node) ||
+    ts.isSatisfiesExpression(node) ||
+    ts.isTypeAssertionExpression(node)
+  )
+    node = node.expression;
   // `(0, lib.f)(x)`, as compilers write it.
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === K.CommaToken && ts.isNumericLiteral(node.left)) return bare(node.right);
   return node;
@@ -39,17 +46,29 @@ export function expression(fn: Lowering, node: ts.Expression): Local {
   if (ts.isNumericLiteral(node)) return literal(fn, node, Number(node.text.replaceAll('_', '')));
   if (ts.isBigIntLiteral(node)) return literal(fn, node, BigInt(node.text.replaceAll('_', '').replace(/n$/, '')));
   switch (node.kind) {
-    case K.TrueKeyword: return literal(fn, node, true);
-    case K.FalseKeyword: return literal(fn, node, false);
-    case K.NullKeyword: return literal(fn, node, null);
-    case K.ThisKeyword: return self(fn, node);
-    case K.SuperKeyword: return self(fn, node);
-    case K.RegularExpressionLiteral: return opaque(fn, node, [], 'regular expression');
+    case K.TrueKeyword:
+      return literal(fn, node, true);
+    case K.FalseKeyword:
+      return literal(fn, node, false);
+    case K.NullKeyword:
+      return literal(fn, node, null);
+    case K.ThisKeyword:
+      return self(fn, node);
+    case K.SuperKeyword:
+      return self(fn, node);
+    case K.RegularExpressionLiteral:
+      return opaque(fn, node, [], 'regular expression');
   }
   if (ts.isTemplateExpression(node)) {
     const values = node.templateSpans.map((span) => expression(fn, span.expression));
     const to = fn.temporary();
-    fn.graph.emit({ kind: 'template', to, parts: [node.head.text, ...node.templateSpans.map((span) => span.literal.text)], values, span: fn.span(node) });
+    fn.graph.emit({
+      kind: 'template',
+      to,
+      parts: [node.head.text, ...node.templateSpans.map((span) => span.literal.text)],
+      values,
+      span: fn.span(node),
+    });
     return to;
   }
   if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return closure(fn, node, undefined);
@@ -61,7 +80,12 @@ export function expression(fn: Lowering, node: ts.Expression): Local {
   }
   if (ts.isArrayLiteralExpression(node)) {
     const elements = node.elements.map((element) =>
-      ts.isOmittedExpression(element) ? undefined : ts.isSpreadElement(element) ? { local: expression(fn, element.expression), spread: true } : { local: expression(fn, element), spread: false });
+      ts.isOmittedExpression(element)
+        ? undefined
+        : ts.isSpreadElement(element)
+          ? { local: expression(fn, element.expression), spread: true }
+          : { local: expression(fn, element), spread: false },
+    );
     const to = fn.temporary(fn.type(node));
     fn.graph.emit({ kind: 'array', to, elements, span: fn.span(node) });
     return to;
@@ -74,7 +98,8 @@ export function expression(fn: Lowering, node: ts.Expression): Local {
     return opaque(fn, node, values, 'tagged template', fn.type(node));
   }
   if (ts.isPrefixUnaryExpression(node)) {
-    if (node.operator === K.PlusPlusToken || node.operator === K.MinusMinusToken) return update(fn, node, node.operand, node.operator === K.PlusPlusToken ? '+' : '-', true);
+    if (node.operator === K.PlusPlusToken || node.operator === K.MinusMinusToken)
+      return update(fn, node, node.operand, node.operator === K.PlusPlusToken ? '+' : '-', true);
     return unary(fn, node, ts.tokenToString(node.operator) ?? '+', node.operand);
   }
   if (ts.isPostfixUnaryExpression(node)) return update(fn, node, node.operand, node.operator === K.PlusPlusToken ? '+' : '-', false);
@@ -93,14 +118,23 @@ export function expression(fn: Lowering, node: ts.Expression): Local {
   if (ts.isYieldExpression(node)) {
     const value = node.expression === undefined ? undefined : expression(fn, node.expression);
     const to = fn.temporary(fn.type(node));
-    fn.graph.emit({ kind: 'yield', to, delegate: node.asteriskToken !== undefined, span: fn.span(node), ...(value === undefined ? {} : { value }) });
+    fn.graph.emit({
+      kind: 'yield',
+      to,
+      delegate: node.asteriskToken !== undefined,
+      span: fn.span(node),
+      ...(value === undefined ? {} : { value }),
+    });
     return to;
   }
   if (ts.isConditionalExpression(node)) {
     const to = fn.temporary(fn.type(node));
     const [then, other, after] = [fn.graph.block(), fn.graph.block(), fn.graph.block()];
     condition(fn, node.condition, then, other);
-    for (const [block, branch] of [[then, node.whenTrue], [other, node.whenFalse]] as const) {
+    for (const [block, branch] of [
+      [then, node.whenTrue],
+      [other, node.whenFalse],
+    ] as const) {
       fn.graph.enter(block);
       copy(fn, branch, to, expression(fn, branch));
       fn.graph.goto(after);
@@ -148,7 +182,10 @@ export function identifier(fn: Lowering, node: ts.Identifier): Local {
   if (node.text === 'undefined') return literal(fn, node, undefined);
   if (node.text === 'NaN') return literal(fn, node, NaN);
   if (node.text === 'Infinity') return literal(fn, node, Infinity);
-  const symbol = ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node ? fn.file.checker.getShorthandAssignmentValueSymbol(node.parent) : fn.file.resolver.symbol(node);
+  const symbol =
+    ts.isShorthandPropertyAssignment(node.parent) && node.parent.name === node
+      ? fn.file.checker.getShorthandAssignmentValueSymbol(node.parent)
+      : fn.file.resolver.symbol(node);
   if (symbol !== undefined) {
     const place = fn.find(symbol);
     if (place !== undefined && 'local' in place) {
@@ -195,7 +232,8 @@ export function propertyName(fn: Lowering, name: ts.PropertyName): Key {
   if (ts.isComputedPropertyName(name)) {
     const symbolName = wellKnown(name.expression);
     if (symbolName !== undefined) return { kind: 'name', name: symbolName };
-    if (ts.isStringLiteralLike(name.expression) || ts.isNumericLiteral(name.expression)) return { kind: 'name', name: name.expression.text };
+    if (ts.isStringLiteralLike(name.expression) || ts.isNumericLiteral(name.expression))
+      return { kind: 'name', name: name.expression.text };
     return { kind: 'computed', local: expression(fn, name.expression) };
   }
   return { kind: 'name', name: name.getText() };
@@ -203,20 +241,27 @@ export function propertyName(fn: Lowering, name: ts.PropertyName): Key {
 
 /** `Symbol.dispose` -> `@@dispose`. */
 export function wellKnown(node: ts.Expression): string | undefined {
-  return ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'Symbol' ? `@@${node.name.text}` : undefined;
+  return ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'Symbol'
+    ? `@@${node.name.text}`
+    : undefined;
 }
 
 function object(fn: Lowering, node: ts.ObjectLiteralExpression): Local {
   const entries: Entry[] = [];
   for (const property of node.properties) {
     if (ts.isSpreadAssignment(property)) entries.push({ kind: 'spread', from: expression(fn, property.expression) });
-    else if (ts.isShorthandPropertyAssignment(property)) entries.push({ kind: 'property', key: { kind: 'name', name: property.name.text }, value: identifier(fn, property.name) });
+    else if (ts.isShorthandPropertyAssignment(property))
+      entries.push({ kind: 'property', key: { kind: 'name', name: property.name.text }, value: identifier(fn, property.name) });
     else if (ts.isPropertyAssignment(property)) {
       const key = propertyName(fn, property.name);
       const init = bare(property.initializer);
-      const value = ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, property.name.getText()) : expression(fn, property.initializer);
+      const value =
+        ts.isArrowFunction(init) || ts.isFunctionExpression(init)
+          ? closure(fn, init, property.name.getText())
+          : expression(fn, property.initializer);
       entries.push({ kind: 'property', key, value });
-    } else if (ts.isMethodDeclaration(property)) entries.push({ kind: 'property', key: propertyName(fn, property.name), value: closure(fn, property, property.name.getText()) });
+    } else if (ts.isMethodDeclaration(property))
+      entries.push({ kind: 'property', key: propertyName(fn, property.name), value: closure(fn, property, property.name.getText()) });
     else closure(fn, property, property.name.getText());
   }
   const to = fn.temporary(fn.type(node));
@@ -250,7 +295,15 @@ function link(fn: Lowering, node: ts.Expression, short: BlockId | undefined): Lo
   const key = keyOf(fn, node);
   const to = fn.temporary(fn.type(node));
   const callee = fn.file.resolver.member(node, 'get');
-  fn.graph.emit({ kind: 'property', to, object: target, key, pattern: false, span: fn.span(node), ...(callee === undefined ? {} : { callee }) });
+  fn.graph.emit({
+    kind: 'property',
+    to,
+    object: target,
+    key,
+    pattern: false,
+    span: fn.span(node),
+    ...(callee === undefined ? {} : { callee }),
+  });
   return to;
 }
 
@@ -279,7 +332,8 @@ function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, short: B
   let fnLocal: Local | undefined;
   let nameNode: ts.Node = target;
   const isMember = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
-  const isNamespaceCall = callee.kind === 'library' && ts.isPropertyAccessExpression(target) && fn.file.resolver.meaning(target) !== undefined;
+  const isNamespaceCall =
+    callee.kind === 'library' && ts.isPropertyAccessExpression(target) && fn.file.resolver.meaning(target) !== undefined;
   if (target.kind === K.SuperKeyword) receiver = self(fn, target);
   else if (target.kind === K.ImportKeyword) {
     // A dynamic import: its module's names are followed by the checker.
@@ -301,7 +355,13 @@ function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, short: B
   }
   const to = fn.temporary(fn.type(node));
   const event: Event = {
-    kind: 'call', to, callee, arguments: args, construct, span: fn.span(node), nameSpan: fn.span(nameNode),
+    kind: 'call',
+    to,
+    callee,
+    arguments: args,
+    construct,
+    span: fn.span(node),
+    nameSpan: fn.span(nameNode),
     ...(fnLocal === undefined ? {} : { function: fnLocal }),
     ...(receiver === undefined ? {} : { receiver }),
     ...(key === undefined ? {} : { key }),
@@ -343,7 +403,9 @@ export function assign(fn: Lowering, target: ts.Expression, value: Local, statem
   const left = bare(target);
   if (ts.isIdentifier(left)) {
     const symbol = fn.file.resolver.symbol(left);
-    const shorthand = ts.isShorthandPropertyAssignment(left.parent) ? fn.file.checker.getShorthandAssignmentValueSymbol(left.parent) : symbol;
+    const shorthand = ts.isShorthandPropertyAssignment(left.parent)
+      ? fn.file.checker.getShorthandAssignmentValueSymbol(left.parent)
+      : symbol;
     const place = shorthand === undefined ? undefined : fn.find(shorthand);
     if (place === undefined) return;
     if ('local' in place) fn.graph.emit({ kind: 'copy', to: place.local, from: value, span: fn.span(statement) });
@@ -361,8 +423,18 @@ export function assign(fn: Lowering, target: ts.Expression, value: Local, statem
 }
 
 const compound: ReadonlyMap<ts.SyntaxKind, string> = new Map([
-  [K.PlusEqualsToken, '+'], [K.MinusEqualsToken, '-'], [K.AsteriskEqualsToken, '*'], [K.SlashEqualsToken, '/'], [K.PercentEqualsToken, '%'], [K.AsteriskAsteriskEqualsToken, '**'],
-  [K.LessThanLessThanEqualsToken, '<<'], [K.GreaterThanGreaterThanEqualsToken, '>>'], [K.GreaterThanGreaterThanGreaterThanEqualsToken, '>>>'], [K.AmpersandEqualsToken, '&'], [K.BarEqualsToken, '|'], [K.CaretEqualsToken, '^'],
+  [K.PlusEqualsToken, '+'],
+  [K.MinusEqualsToken, '-'],
+  [K.AsteriskEqualsToken, '*'],
+  [K.SlashEqualsToken, '/'],
+  [K.PercentEqualsToken, '%'],
+  [K.AsteriskAsteriskEqualsToken, '**'],
+  [K.LessThanLessThanEqualsToken, '<<'],
+  [K.GreaterThanGreaterThanEqualsToken, '>>'],
+  [K.GreaterThanGreaterThanGreaterThanEqualsToken, '>>>'],
+  [K.AmpersandEqualsToken, '&'],
+  [K.BarEqualsToken, '|'],
+  [K.CaretEqualsToken, '^'],
 ]);
 
 function binary(fn: Lowering, node: ts.BinaryExpression): Local {
@@ -370,7 +442,10 @@ function binary(fn: Lowering, node: ts.BinaryExpression): Local {
   if (kind === K.EqualsToken) {
     const left = bare(node.left);
     const right = bare(node.right);
-    const value = (ts.isArrowFunction(right) || ts.isFunctionExpression(right)) && (ts.isIdentifier(left) || ts.isPropertyAccessExpression(left)) ? closure(fn, right, left.getText()) : expression(fn, node.right);
+    const value =
+      (ts.isArrowFunction(right) || ts.isFunctionExpression(right)) && (ts.isIdentifier(left) || ts.isPropertyAccessExpression(left))
+        ? closure(fn, right, left.getText())
+        : expression(fn, node.right);
     assign(fn, node.left, value, node);
     return value;
   }
@@ -387,9 +462,15 @@ function binary(fn: Lowering, node: ts.BinaryExpression): Local {
     expression(fn, node.left);
     return expression(fn, node.right);
   }
-  if (kind === K.AmpersandAmpersandToken || kind === K.BarBarToken || kind === K.QuestionQuestionToken) return shortCircuit(fn, node, kind, undefined);
+  if (kind === K.AmpersandAmpersandToken || kind === K.BarBarToken || kind === K.QuestionQuestionToken)
+    return shortCircuit(fn, node, kind, undefined);
   if (kind === K.AmpersandAmpersandEqualsToken || kind === K.BarBarEqualsToken || kind === K.QuestionQuestionEqualsToken) {
-    const plain = kind === K.AmpersandAmpersandEqualsToken ? K.AmpersandAmpersandToken : kind === K.BarBarEqualsToken ? K.BarBarToken : K.QuestionQuestionToken;
+    const plain =
+      kind === K.AmpersandAmpersandEqualsToken
+        ? K.AmpersandAmpersandToken
+        : kind === K.BarBarEqualsToken
+          ? K.BarBarToken
+          : K.QuestionQuestionToken;
     return shortCircuit(fn, node, plain, node.left);
   }
   const left = expression(fn, node.left);
@@ -408,7 +489,8 @@ function shortCircuit(fn: Lowering, node: ts.BinaryExpression, kind: ts.SyntaxKi
     const test = fn.temporary();
     fn.graph.emit({ kind: 'unary', to: test, operator: 'nullish', value: left, span: fn.span(node.left) });
     fn.graph.end({ kind: 'branch', condition: test, then: other, else: keep, span: fn.span(node.left) });
-  } else if (kind === K.AmpersandAmpersandToken) fn.graph.end({ kind: 'branch', condition: left, then: other, else: keep, span: fn.span(node.left) });
+  } else if (kind === K.AmpersandAmpersandToken)
+    fn.graph.end({ kind: 'branch', condition: left, then: other, else: keep, span: fn.span(node.left) });
   else fn.graph.end({ kind: 'branch', condition: left, then: keep, else: other, span: fn.span(node.left) });
   fn.graph.enter(keep);
   copy(fn, node, to, left);

@@ -59,8 +59,16 @@ export class Lowering {
   declare(name: ts.Identifier, kind: LocalFact['kind']): Local {
     const { checker } = this.file;
     // A parameter property has two symbols; the body means the parameter's.
-    const parameter = ts.isParameter(name.parent) && ts.isConstructorDeclaration(name.parent.parent) && ts.isParameterPropertyDeclaration(name.parent, name.parent.parent) ? name.parent : undefined;
-    const symbol = parameter === undefined ? checker.getSymbolAtLocation(name) : checker.getSymbolsOfParameterPropertyDeclaration(parameter, name.text)[0];
+    const parameter =
+      ts.isParameter(name.parent) &&
+      ts.isConstructorDeclaration(name.parent.parent) &&
+      ts.isParameterPropertyDeclaration(name.parent, name.parent.parent)
+        ? name.parent
+        : undefined;
+    const symbol =
+      parameter === undefined
+        ? checker.getSymbolAtLocation(name)
+        : checker.getSymbolsOfParameterPropertyDeclaration(parameter, name.text)[0];
     const before = symbol === undefined ? undefined : this.names.get(symbol);
     if (before !== undefined) return before;
     const local = this.graph.local({ name: name.text, kind, type: this.type(name), captured: false, span: this.span(name) });

@@ -143,7 +143,15 @@ export type End =
   | { readonly kind: 'goto'; readonly target: BlockId }
   | { readonly kind: 'branch'; readonly condition: Local; readonly then: BlockId; readonly else: BlockId; readonly span: Span }
   /** Takes the next element of an iterator into `to` and goes to `body`, or to `done`. */
-  | { readonly kind: 'next'; readonly iterator: Local; readonly to: Local; readonly body: BlockId; readonly done: BlockId; readonly span: Span; readonly await: boolean }
+  | {
+      readonly kind: 'next';
+      readonly iterator: Local;
+      readonly to: Local;
+      readonly body: BlockId;
+      readonly done: BlockId;
+      readonly span: Span;
+      readonly await: boolean;
+    }
   | { readonly kind: 'return'; readonly value?: Local; readonly span: Span }
   | { readonly kind: 'throw'; readonly value: Local; readonly span: Span }
   | { readonly kind: 'unreachable' };
@@ -169,8 +177,7 @@ export interface Argument {
 export type Key = { readonly kind: 'name'; readonly name: string } | { readonly kind: 'computed'; readonly local: Local };
 
 export type Entry =
-  | { readonly kind: 'property'; readonly key: Key; readonly value: Local }
-  | { readonly kind: 'spread'; readonly from: Local };
+  { readonly kind: 'property'; readonly key: Key; readonly value: Local } | { readonly kind: 'spread'; readonly from: Local };
 
 export type Literal = string | number | bigint | boolean | null | undefined;
 
@@ -183,8 +190,23 @@ export type Event = { readonly span: Span } & (
   /** A value of a library or of the language that is not called here: `np`, `Math`, `tf.relu` as an argument. `name` is the qualified name (`numpy`, `Math`, `relu`). */
   | { readonly kind: 'external'; readonly to: Local; readonly library?: string; readonly name: string }
   /** `object.key` or `object[key]`; inside a pattern too (`pattern`: the whole pattern's span is this event's statement). */
-  | { readonly kind: 'property'; readonly to: Local; readonly object: Local; readonly key: Key; readonly pattern: boolean; readonly metadata?: boolean; readonly callee?: Callee }
-  | { readonly kind: 'setProperty'; readonly object: Local; readonly key: Key; readonly from: Local; readonly declares?: boolean; readonly callee?: Callee }
+  | {
+      readonly kind: 'property';
+      readonly to: Local;
+      readonly object: Local;
+      readonly key: Key;
+      readonly pattern: boolean;
+      readonly metadata?: boolean;
+      readonly callee?: Callee;
+    }
+  | {
+      readonly kind: 'setProperty';
+      readonly object: Local;
+      readonly key: Key;
+      readonly from: Local;
+      readonly declares?: boolean;
+      readonly callee?: Callee;
+    }
   | { readonly kind: 'delete'; readonly to: Local; readonly object: Local; readonly key: Key }
   /** What is left of an object or array in a pattern: without `taken` names, or from element `start` on. */
   | { readonly kind: 'rest'; readonly to: Local; readonly object: Local; readonly taken?: readonly string[]; readonly start?: number }
@@ -206,7 +228,11 @@ export type Event = { readonly span: Span } & (
   | { readonly kind: 'class'; readonly to: Local; readonly class: ClassId }
   | { readonly kind: 'object'; readonly to: Local; readonly entries: readonly Entry[] }
   /** Elements in order; a hole is absent. */
-  | { readonly kind: 'array'; readonly to: Local; readonly elements: readonly ({ readonly local: Local; readonly spread: boolean } | undefined)[] }
+  | {
+      readonly kind: 'array';
+      readonly to: Local;
+      readonly elements: readonly ({ readonly local: Local; readonly spread: boolean } | undefined)[];
+    }
   /** A template string: `parts` has one more member than `values`. */
   | { readonly kind: 'template'; readonly to: Local; readonly parts: readonly string[]; readonly values: readonly Local[] }
   /** `-`, `+`, `!`, `~`, `typeof`, `void`. */
@@ -266,11 +292,25 @@ export interface Project {
 export function reads(event: Event): readonly Local[] {
   const key = (k: Key): readonly Local[] => (k.kind === 'computed' ? [k.local] : []);
   switch (event.kind) {
-    case 'literal': case 'outer': case 'external': case 'closure': case 'class': case 'caught': case 'enter': case 'exit': return [];
-    case 'copy': case 'setOuter': return [event.from];
-    case 'property': case 'delete': return [event.object, ...key(event.key)];
-    case 'setProperty': return [event.object, ...key(event.key), event.from];
-    case 'rest': return [event.object];
+    case 'literal':
+    case 'outer':
+    case 'external':
+    case 'closure':
+    case 'class':
+    case 'caught':
+    case 'enter':
+    case 'exit':
+      return [];
+    case 'copy':
+    case 'setOuter':
+      return [event.from];
+    case 'property':
+    case 'delete':
+      return [event.object, ...key(event.key)];
+    case 'setProperty':
+      return [event.object, ...key(event.key), event.from];
+    case 'rest':
+      return [event.object];
     case 'call':
       return [
         ...(event.function === undefined ? [] : [event.function]),
@@ -278,15 +318,25 @@ export function reads(event: Event): readonly Local[] {
         ...(event.key === undefined ? [] : key(event.key)),
         ...event.arguments.map((argument) => argument.local),
       ];
-    case 'object': return event.entries.flatMap((entry) => (entry.kind === 'spread' ? [entry.from] : [...key(entry.key), entry.value]));
-    case 'array': return event.elements.flatMap((element) => (element === undefined ? [] : [element.local]));
-    case 'template': return event.values;
-    case 'unary': case 'await': return [event.value];
-    case 'binary': return [event.left, event.right];
-    case 'yield': return event.value === undefined ? [] : [event.value];
-    case 'iterate': return [event.from];
-    case 'dispose': return [event.value];
-    case 'opaque': return event.operands;
+    case 'object':
+      return event.entries.flatMap((entry) => (entry.kind === 'spread' ? [entry.from] : [...key(entry.key), entry.value]));
+    case 'array':
+      return event.elements.flatMap((element) => (element === undefined ? [] : [element.local]));
+    case 'template':
+      return event.values;
+    case 'unary':
+    case 'await':
+      return [event.value];
+    case 'binary':
+      return [event.left, event.right];
+    case 'yield':
+      return event.value === undefined ? [] : [event.value];
+    case 'iterate':
+      return [event.from];
+    case 'dispose':
+      return [event.value];
+    case 'opaque':
+      return event.operands;
   }
 }
 
@@ -296,9 +346,15 @@ export const writes = (event: Event): Local | undefined => ('to' in event ? even
 /** The blocks that may run next, handlers apart. */
 export function successors(end: End): readonly BlockId[] {
   switch (end.kind) {
-    case 'goto': return [end.target];
-    case 'branch': return [end.then, end.else];
-    case 'next': return [end.body, end.done];
-    case 'return': case 'throw': case 'unreachable': return [];
+    case 'goto':
+      return [end.target];
+    case 'branch':
+      return [end.then, end.else];
+    case 'next':
+      return [end.body, end.done];
+    case 'return':
+    case 'throw':
+    case 'unreachable':
+      return [];
   }
 }

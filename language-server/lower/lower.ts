@@ -23,7 +23,13 @@ export interface Naming {
 }
 
 const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
-  ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isArrowFunction(node) || ts.isMethodDeclaration(node) || ts.isGetAccessor(node) || ts.isSetAccessor(node) || ts.isConstructorDeclaration(node);
+  ts.isFunctionDeclaration(node) ||
+  ts.isFunctionExpression(node) ||
+  ts.isArrowFunction(node) ||
+  ts.isMethodDeclaration(node) ||
+  ts.isGetAccessor(node) ||
+  ts.isSetAccessor(node) ||
+  ts.isConstructorDeclaration(node);
 
 /** Gives every function and class of own files a stable id: its path of names in the file. */
 export function createNaming(facts: TypeFacts): Naming {
@@ -73,14 +79,21 @@ export function createNaming(facts: TypeFacts): Naming {
 
 /** The name a function is bound to: its own, its variable's, property's or method's. */
 export function nameOf(node: ts.Node): string | undefined {
-  if ((ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isClassLike(node)) && node.name !== undefined) return node.name.text;
+  if ((ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isClassLike(node)) && node.name !== undefined)
+    return node.name.text;
   if (ts.isMethodDeclaration(node) || ts.isGetAccessor(node) || ts.isSetAccessor(node)) return memberName(node.name);
   if (ts.isConstructorDeclaration(node)) return 'constructor';
   let parent: ts.Node = node.parent;
-  while (ts.isParenthesizedExpression(parent) || ts.isAsExpression(parent) || (ts.isCallExpression(parent) && parent.arguments[0] !== undefined && within(parent.arguments[0], node))) parent = parent.parent;
+  while (
+    ts.isParenthesizedExpression(parent) ||
+    ts.isAsExpression(parent) ||
+    (ts.isCallExpression(parent) && parent.arguments[0] !== undefined && within(parent.arguments[0], node))
+  )
+    parent = parent.parent;
   if (ts.isVariableDeclaration(parent) && ts.isIdentifier(parent.name)) return parent.name.text;
   if (ts.isPropertyAssignment(parent) || ts.isPropertyDeclaration(parent)) return memberName(parent.name);
-  if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken) return parent.left.getText().replace(/^this\./, '');
+  if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.EqualsToken)
+    return parent.left.getText().replace(/^this\./, '');
   return undefined;
 }
 
@@ -89,7 +102,9 @@ const within = (outer: ts.Node, inner: ts.Node): boolean => inner.pos >= outer.p
 function memberName(name: ts.PropertyName): string {
   if (ts.isComputedPropertyName(name)) {
     const inner = name.expression;
-    return ts.isPropertyAccessExpression(inner) && ts.isIdentifier(inner.expression) && inner.expression.text === 'Symbol' ? `@@${inner.name.text}` : inner.getText();
+    return ts.isPropertyAccessExpression(inner) && ts.isIdentifier(inner.expression) && inner.expression.text === 'Symbol'
+      ? `@@${inner.name.text}`
+      : inner.getText();
   }
   return name.text;
 }
@@ -104,7 +119,13 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   const { facts, models, naming } = input;
   const checker = facts.checker;
   const types = createTypes(checker, models, (declaration) => naming.classId(declaration));
-  const resolver = createResolver(checker, types, (node) => naming.idOf(node), (node) => naming.classId(node), () => false);
+  const resolver = createResolver(
+    checker,
+    types,
+    (node) => naming.idOf(node),
+    (node) => naming.classId(node),
+    () => false,
+  );
   const functions = new Map<FunctionId, LoweredFunction>();
   const classes = new Map<ClassId, LoweredClass>();
   const moduleId = `${source.fileName}#`;
@@ -117,30 +138,49 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       for (const declaration of target.declarations ?? []) {
         exportedNodes.add(declaration);
         if (ts.isVariableDeclaration(declaration) || ts.isBindingElement(declaration)) exports.add(target.name);
-        if (ts.isExportAssignment(declaration) && ts.isIdentifier(bare(declaration.expression))) exports.add(bare(declaration.expression).getText());
-        if (ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined) exportedNodes.add(bare(declaration.initializer));
+        if (ts.isExportAssignment(declaration) && ts.isIdentifier(bare(declaration.expression)))
+          exports.add(bare(declaration.expression).getText());
+        if (ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined)
+          exportedNodes.add(bare(declaration.initializer));
         if (ts.isExportAssignment(declaration)) exportedNodes.add(bare(declaration.expression));
       }
     }
   }
   const libraries = new Set<string>();
   for (const statement of source.statements) {
-    if ((ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement)) && statement.moduleSpecifier !== undefined && ts.isStringLiteral(statement.moduleSpecifier)) {
+    if (
+      (ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement)) &&
+      statement.moduleSpecifier !== undefined &&
+      ts.isStringLiteral(statement.moduleSpecifier)
+    ) {
       const model = types.modelOfPackage(statement.moduleSpecifier.text);
       if (model !== undefined) libraries.add(model.id);
     }
   }
   const span = (node: ts.Node): Span => ({ file: source.fileName, start: node.getStart(source), end: node.getEnd() });
   const file: FileContext = {
-    source, checker, types, resolver,
+    source,
+    checker,
+    types,
+    resolver,
     idOf: (node) => naming.idOf(node) ?? `${moduleId}?${node.pos}`,
     classId: (node) => naming.classId(node) ?? `${moduleId}?${node.pos}`,
     moduleVariable(symbol) {
       const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
       const declaration = target.declarations?.[0];
       if (declaration === undefined || !facts.isOwn(declaration.getSourceFile())) return undefined;
-      if (!ts.isVariableDeclaration(declaration) && !ts.isFunctionDeclaration(declaration) && !ts.isClassDeclaration(declaration) && !ts.isBindingElement(declaration) && !ts.isExportAssignment(declaration)) return undefined;
-      const holder = ts.findAncestor(declaration.parent, (node): node is ts.FunctionLikeDeclaration | ts.SourceFile => isFunction(node) || ts.isSourceFile(node));
+      if (
+        !ts.isVariableDeclaration(declaration) &&
+        !ts.isFunctionDeclaration(declaration) &&
+        !ts.isClassDeclaration(declaration) &&
+        !ts.isBindingElement(declaration) &&
+        !ts.isExportAssignment(declaration)
+      )
+        return undefined;
+      const holder = ts.findAncestor(
+        declaration.parent,
+        (node): node is ts.FunctionLikeDeclaration | ts.SourceFile => isFunction(node) || ts.isSourceFile(node),
+      );
       if (holder === undefined || !ts.isSourceFile(holder)) return undefined;
       return { function: `${holder.fileName}#`, name: ts.isExportAssignment(declaration) ? 'default' : target.name };
     },
@@ -156,22 +196,33 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     },
   };
 
-  function lowerFunction(node: ts.FunctionLikeDeclaration, parent: Lowering | undefined, name: string | undefined, classId: ClassId | undefined): FunctionId {
+  function lowerFunction(
+    node: ts.FunctionLikeDeclaration,
+    parent: Lowering | undefined,
+    name: string | undefined,
+    classId: ClassId | undefined,
+  ): FunctionId {
     const id = file.idOf(node);
     const fn = new Lowering(file, id, parent, ts.isArrowFunction(node));
     if (!ts.isArrowFunction(node)) fn.self = fn.graph.local({ name: 'this', kind: 'this', captured: false, type: thisType(node) });
-    const parameters: Parameter[] = node.parameters.filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this')).map((p) => ({
-      local: ts.isIdentifier(p.name) ? fn.declare(p.name, 'parameter') : fn.graph.local({ kind: 'parameter', type: fn.type(p.name), captured: false, span: span(p) }),
-      span: span(p),
-      optional: p.questionToken !== undefined || p.initializer !== undefined,
-      rest: p.dotDotDotToken !== undefined,
-      ...(ts.isIdentifier(p.name) ? { name: p.name.text } : {}),
-    }));
-    node.parameters.filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this')).forEach((p, i) => {
-      const local = parameters[i]!.local;
-      if (p.initializer !== undefined) withDefault(fn, p.initializer, local);
-      if (!ts.isIdentifier(p.name)) bind(fn, p.name, local, 'variable', p);
-    });
+    const parameters: Parameter[] = node.parameters
+      .filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this'))
+      .map((p) => ({
+        local: ts.isIdentifier(p.name)
+          ? fn.declare(p.name, 'parameter')
+          : fn.graph.local({ kind: 'parameter', type: fn.type(p.name), captured: false, span: span(p) }),
+        span: span(p),
+        optional: p.questionToken !== undefined || p.initializer !== undefined,
+        rest: p.dotDotDotToken !== undefined,
+        ...(ts.isIdentifier(p.name) ? { name: p.name.text } : {}),
+      }));
+    node.parameters
+      .filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this'))
+      .forEach((p, i) => {
+        const local = parameters[i]!.local;
+        if (p.initializer !== undefined) withDefault(fn, p.initializer, local);
+        if (!ts.isIdentifier(p.name)) bind(fn, p.name, local, 'variable', p);
+      });
     const body = node.body;
     if (body !== undefined) {
       if (ts.isBlock(body)) statements(fn, body.statements, body);
@@ -183,16 +234,30 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     const className = classId === undefined ? undefined : classes.get(classId)?.name;
     const own = name ?? nameOf(node);
     const isPrivate = ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.PrivateKeyword);
-    const isExported = exportedNodes.has(node) || (classId !== undefined && !isPrivate && !(node.name !== undefined && ts.isPrivateIdentifier(node.name)) && ts.isClassLike(node.parent) && exportedNodes.has(node.parent));
+    const isExported =
+      exportedNodes.has(node) ||
+      (classId !== undefined &&
+        !isPrivate &&
+        !(node.name !== undefined && ts.isPrivateIdentifier(node.name)) &&
+        ts.isClassLike(node.parent) &&
+        exportedNodes.has(node.parent));
     const budget = budgetAbove(source, node);
     const bodyStart = body === undefined ? node.end : body.getStart(source);
     functions.set(id, {
-      id, file: source.fileName,
+      id,
+      file: source.fileName,
       name: own === undefined ? '' : className !== undefined ? `${className}.${own}` : own,
-      kind: kindOf(node), span: span(node), signature: { file: source.fileName, start: node.getStart(source), end: bodyStart },
+      kind: kindOf(node),
+      span: span(node),
+      signature: { file: source.fileName, start: node.getStart(source), end: bodyStart },
       async: ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.AsyncKeyword) ?? false),
-      generator: (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node)) && node.asteriskToken !== undefined,
-      exported: isExported, parameters, locals: fn.graph.locals, blocks: fn.graph.finish({ file: source.fileName, start: Math.max(bodyStart, node.end - 1), end: node.end }),
+      generator:
+        (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node)) &&
+        node.asteriskToken !== undefined,
+      exported: isExported,
+      parameters,
+      locals: fn.graph.locals,
+      blocks: fn.graph.finish({ file: source.fileName, start: Math.max(bodyStart, node.end - 1), end: node.end }),
       ...(parent === undefined ? {} : { parent: parent.id }),
       ...(classId === undefined ? {} : { class: classId }),
       ...(ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.StaticKeyword) ? { static: true } : {}),
@@ -215,42 +280,76 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     const staticMethods: Record<string, FunctionId> = {};
     const fields: FieldFact[] = [];
     const extended = node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
-    const baseDeclaration = extended === undefined ? undefined : checker.getTypeAtLocation(extended).symbol?.declarations?.find(ts.isClassLike);
+    const baseDeclaration =
+      extended === undefined ? undefined : checker.getTypeAtLocation(extended).symbol?.declarations?.find(ts.isClassLike);
     const base = baseDeclaration === undefined ? undefined : naming.classId(baseDeclaration);
     const headEnd = node.members.pos;
     const common = {
-      id, file: source.fileName, name: name ?? nameOf(node) ?? 'class', span: span(node), head: { file: source.fileName, start: node.getStart(source), end: Math.max(node.getStart(source), headEnd) },
-      exported: exportedNodes.has(node), foreignBase: extended !== undefined && base === undefined,
+      id,
+      file: source.fileName,
+      name: name ?? nameOf(node) ?? 'class',
+      span: span(node),
+      head: { file: source.fileName, start: node.getStart(source), end: Math.max(node.getStart(source), headEnd) },
+      exported: exportedNodes.has(node),
+      foreignBase: extended !== undefined && base === undefined,
       ...(base === undefined ? {} : { base }),
     };
     classes.set(id, { ...common, methods, getters, setters, staticMethods, fields });
-    const constructorNode = node.members.find((m): m is ts.ConstructorDeclaration => ts.isConstructorDeclaration(m) && m.body !== undefined);
+    const constructorNode = node.members.find(
+      (m): m is ts.ConstructorDeclaration => ts.isConstructorDeclaration(m) && m.body !== undefined,
+    );
     for (const member of node.members) {
-      if (ts.isPropertyDeclaration(member) && !hasModifier(member, ts.SyntaxKind.StaticKeyword)) fields.push(fieldFact(member, member.name));
-      if (ts.isConstructorDeclaration(member)) for (const p of member.parameters) if (ts.isParameterPropertyDeclaration(p, member)) fields.push(fieldFact(p, p.name as ts.Identifier));
+      if (ts.isPropertyDeclaration(member) && !hasModifier(member, ts.SyntaxKind.StaticKeyword))
+        fields.push(fieldFact(member, member.name));
+      if (ts.isConstructorDeclaration(member))
+        for (const p of member.parameters)
+          if (ts.isParameterPropertyDeclaration(p, member)) fields.push(fieldFact(p, p.name as ts.Identifier));
     }
     for (const member of node.members) {
       if ((ts.isMethodDeclaration(member) || ts.isGetAccessor(member) || ts.isSetAccessor(member)) && member.body !== undefined) {
         const key = memberName(member.name);
         const fnId = lowerFunction(member, parent, key, id);
-        const table = hasModifier(member, ts.SyntaxKind.StaticKeyword) ? staticMethods : ts.isMethodDeclaration(member) ? methods : ts.isGetAccessor(member) ? getters : setters;
+        const table = hasModifier(member, ts.SyntaxKind.StaticKeyword)
+          ? staticMethods
+          : ts.isMethodDeclaration(member)
+            ? methods
+            : ts.isGetAccessor(member)
+              ? getters
+              : setters;
         table[key] = fnId;
       }
     }
     const initialiser = lowerFields(node, parent, id);
     const constructor_ = constructorNode === undefined ? undefined : lowerFunction(constructorNode, parent, 'constructor', id);
-    for (const member of node.members) if (ts.isPropertyDeclaration(member) && hasModifier(member, ts.SyntaxKind.StaticKeyword) && member.initializer !== undefined) {
-      // Static fields live on the class value, which the module makes once.
-      const value = expression(parent, member.initializer);
-      void value;
-    }
-    classes.set(id, { ...common, methods, getters, setters, staticMethods, fields, initialiser, ...(constructor_ === undefined ? {} : { constructor_ }) });
+    for (const member of node.members)
+      if (ts.isPropertyDeclaration(member) && hasModifier(member, ts.SyntaxKind.StaticKeyword) && member.initializer !== undefined) {
+        // Static fields live on the class value, which the module makes once.
+        const value = expression(parent, member.initializer);
+        void value;
+      }
+    classes.set(id, {
+      ...common,
+      methods,
+      getters,
+      setters,
+      staticMethods,
+      fields,
+      initialiser,
+      ...(constructor_ === undefined ? {} : { constructor_ }),
+    });
   }
 
-  const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean => ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === kind) ?? false);
+  const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean =>
+    ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === kind) ?? false);
 
   function fieldFact(node: ts.PropertyDeclaration | ts.ParameterDeclaration, name: ts.PropertyName): FieldFact {
-    return { name: memberName(name), span: span(node), type: types.of(checker.getTypeAtLocation(node)), private: hasModifier(node, ts.SyntaxKind.PrivateKeyword) || ts.isPrivateIdentifier(name), readonly: hasModifier(node, ts.SyntaxKind.ReadonlyKeyword) };
+    return {
+      name: memberName(name),
+      span: span(node),
+      type: types.of(checker.getTypeAtLocation(node)),
+      private: hasModifier(node, ts.SyntaxKind.PrivateKeyword) || ts.isPrivateIdentifier(name),
+      readonly: hasModifier(node, ts.SyntaxKind.ReadonlyKeyword),
+    };
   }
 
   /** `this.x = init` for every field; parameter properties are set by the constructor's caller through equal names. */
@@ -259,36 +358,105 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     const fn = new Lowering(file, id, parent, false);
     const self: Local = fn.graph.local({ name: 'this', kind: 'this', captured: false, type: types.of(checker.getTypeAtLocation(node)) });
     fn.self = self;
-    const constructorNode = node.members.find((m): m is ts.ConstructorDeclaration => ts.isConstructorDeclaration(m) && m.body !== undefined);
+    const constructorNode = node.members.find(
+      (m): m is ts.ConstructorDeclaration => ts.isConstructorDeclaration(m) && m.body !== undefined,
+    );
     const parameters: Parameter[] = (constructorNode?.parameters ?? []).map((p) => ({
-      local: ts.isIdentifier(p.name) ? fn.declare(p.name, 'parameter') : fn.graph.local({ kind: 'parameter', type: fn.type(p.name), captured: false }),
-      span: span(p), optional: p.questionToken !== undefined || p.initializer !== undefined, rest: p.dotDotDotToken !== undefined,
+      local: ts.isIdentifier(p.name)
+        ? fn.declare(p.name, 'parameter')
+        : fn.graph.local({ kind: 'parameter', type: fn.type(p.name), captured: false }),
+      span: span(p),
+      optional: p.questionToken !== undefined || p.initializer !== undefined,
+      rest: p.dotDotDotToken !== undefined,
       ...(ts.isIdentifier(p.name) ? { name: p.name.text } : {}),
     }));
     (constructorNode?.parameters ?? []).forEach((p, i) => {
       if (!ts.isParameterPropertyDeclaration(p, constructorNode!) || !ts.isIdentifier(p.name)) return;
       if (p.initializer !== undefined) withDefault(fn, p.initializer, parameters[i]!.local);
-      fn.graph.emit({ kind: 'setProperty', object: self, key: { kind: 'name', name: p.name.text }, from: parameters[i]!.local, declares: true, span: span(p) });
+      fn.graph.emit({
+        kind: 'setProperty',
+        object: self,
+        key: { kind: 'name', name: p.name.text },
+        from: parameters[i]!.local,
+        declares: true,
+        span: span(p),
+      });
     });
     for (const member of node.members) {
-      if (!ts.isPropertyDeclaration(member) || hasModifier(member, ts.SyntaxKind.StaticKeyword) || hasModifier(member, ts.SyntaxKind.DeclareKeyword) || hasModifier(member, ts.SyntaxKind.AbstractKeyword)) continue;
+      if (
+        !ts.isPropertyDeclaration(member) ||
+        hasModifier(member, ts.SyntaxKind.StaticKeyword) ||
+        hasModifier(member, ts.SyntaxKind.DeclareKeyword) ||
+        hasModifier(member, ts.SyntaxKind.AbstractKeyword)
+      )
+        continue;
       const init = member.initializer === undefined ? undefined : bare(member.initializer);
-      const value = init === undefined ? literal(fn, member, undefined) : ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, memberName(member.name)) : expression(fn, member.initializer!);
-      fn.graph.emit({ kind: 'setProperty', object: self, key: propertyName(fn, member.name), from: value, declares: true, span: span(member) });
+      const value =
+        init === undefined
+          ? literal(fn, member, undefined)
+          : ts.isArrowFunction(init) || ts.isFunctionExpression(init)
+            ? closure(fn, init, memberName(member.name))
+            : expression(fn, member.initializer!);
+      fn.graph.emit({
+        kind: 'setProperty',
+        object: self,
+        key: propertyName(fn, member.name),
+        from: value,
+        declares: true,
+        span: span(member),
+      });
     }
-    functions.set(id, { id, file: source.fileName, name: `${classes.get(classId)?.name ?? ''}.fields`, kind: 'fields', span: span(node), signature: span(node), async: false, generator: false, exported: false, parent: parent.id, class: classId, parameters, self, locals: fn.graph.locals, blocks: fn.graph.finish(span(node)) });
+    functions.set(id, {
+      id,
+      file: source.fileName,
+      name: `${classes.get(classId)?.name ?? ''}.fields`,
+      kind: 'fields',
+      span: span(node),
+      signature: span(node),
+      async: false,
+      generator: false,
+      exported: false,
+      parent: parent.id,
+      class: classId,
+      parameters,
+      self,
+      locals: fn.graph.locals,
+      blocks: fn.graph.finish(span(node)),
+    });
     return id;
   }
 
   const top = new Lowering(file, moduleId, undefined, false);
   statements(top, source.statements, source);
   for (const fact of top.graph.locals.keys()) if (top.graph.locals[fact]!.name !== undefined) top.graph.markCaptured(fact);
-  functions.set(moduleId, { id: moduleId, file: source.fileName, name: '', kind: 'module', span: span(source), signature: { file: source.fileName, start: 0, end: 0 }, async: false, generator: false, exported: false, parameters: [], locals: top.graph.locals, blocks: top.graph.finish({ file: source.fileName, start: source.end, end: source.end }) });
+  functions.set(moduleId, {
+    id: moduleId,
+    file: source.fileName,
+    name: '',
+    kind: 'module',
+    span: span(source),
+    signature: { file: source.fileName, start: 0, end: 0 },
+    async: false,
+    generator: false,
+    exported: false,
+    parameters: [],
+    locals: top.graph.locals,
+    blocks: top.graph.finish({ file: source.fileName, start: source.end, end: source.end }),
+  });
 
-  for (const fn of functions.values()) for (const local of fn.locals) if (local.type.library !== undefined) libraries.add(local.type.library);
+  for (const fn of functions.values())
+    for (const local of fn.locals) if (local.type.library !== undefined) libraries.add(local.type.library);
   const { directives, budgetBytes } = directivesOf(source);
   return {
-    file: source.fileName, version: facts.version(source.fileName), module: moduleId, functions, classes, directives, lines: source.getLineStarts(), libraries, exports,
+    file: source.fileName,
+    version: facts.version(source.fileName),
+    module: moduleId,
+    functions,
+    classes,
+    directives,
+    lines: source.getLineStarts(),
+    libraries,
+    exports,
     ...(budgetBytes === undefined ? {} : { budgetBytes }),
   };
 
@@ -300,4 +468,3 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     return ts.isConstructorDeclaration(node) ? 'constructor' : 'function';
   }
 }
-

@@ -19,9 +19,17 @@ export function bind(fn: Lowering, name: ts.BindingName, value: Local, kind: Loc
     if (ts.isOmittedExpression(element)) return;
     const part = fn.temporary(fn.type(element.name));
     if (element.dotDotDotToken !== undefined) {
-      fn.graph.emit({ kind: 'rest', to: part, object: value, span: fn.span(statement), ...(ts.isArrayBindingPattern(name) ? { start: index } : { taken: [...taken] }) });
+      fn.graph.emit({
+        kind: 'rest',
+        to: part,
+        object: value,
+        span: fn.span(statement),
+        ...(ts.isArrayBindingPattern(name) ? { start: index } : { taken: [...taken] }),
+      });
     } else {
-      const key: Key = ts.isArrayBindingPattern(name) ? { kind: 'name', name: String(index) } : propertyName(fn, element.propertyName ?? (element.name as ts.Identifier));
+      const key: Key = ts.isArrayBindingPattern(name)
+        ? { kind: 'name', name: String(index) }
+        : propertyName(fn, element.propertyName ?? (element.name as ts.Identifier));
       if (key.kind === 'name') taken.push(key.name);
       fn.graph.emit({ kind: 'property', to: part, object: value, key, pattern: true, span: fn.span(element) });
       if (element.initializer !== undefined) withDefault(fn, element.initializer, part);
@@ -44,7 +52,12 @@ export function withDefault(fn: Lowering, initializer: ts.Expression, value: Loc
 }
 
 /** `[a, b] = value` and `({ x: this.y } = value)`: targets are any assignable expression. */
-export function assignPattern(fn: Lowering, pattern: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression, value: Local, statement: ts.Node): void {
+export function assignPattern(
+  fn: Lowering,
+  pattern: ts.ArrayLiteralExpression | ts.ObjectLiteralExpression,
+  value: Local,
+  statement: ts.Node,
+): void {
   const put = (target: ts.Expression, key: Key): void => {
     let left = bare(target);
     let initializer: ts.Expression | undefined;
@@ -73,7 +86,14 @@ export function assignPattern(fn: Lowering, pattern: ts.ArrayLiteralExpression |
     if (ts.isShorthandPropertyAssignment(property)) {
       taken.push(property.name.text);
       const part = fn.temporary(fn.type(property.name));
-      fn.graph.emit({ kind: 'property', to: part, object: value, key: { kind: 'name', name: property.name.text }, pattern: true, span: fn.span(property) });
+      fn.graph.emit({
+        kind: 'property',
+        to: part,
+        object: value,
+        key: { kind: 'name', name: property.name.text },
+        pattern: true,
+        span: fn.span(property),
+      });
       if (property.objectAssignmentInitializer !== undefined) withDefault(fn, property.objectAssignmentInitializer, part);
       assign(fn, property.name, part, statement);
     } else if (ts.isPropertyAssignment(property)) {

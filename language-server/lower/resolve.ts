@@ -24,7 +24,8 @@ export interface Resolver {
   symbol(node: ts.Node): ts.Symbol | undefined;
 }
 
-const unaliased = (checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol => (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol);
+const unaliased = (checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol =>
+  symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 
 export function createResolver(
   checker: ts.TypeChecker,
@@ -47,11 +48,18 @@ export function createResolver(
       if (left === undefined) return undefined;
       const right = symbolAt(node.name);
       // A member of a value (an instance) is not a name of the package.
-      if (right !== undefined && right.flags & (ts.SymbolFlags.Method | ts.SymbolFlags.Accessor) && !isNamespaceLike(node.expression)) return undefined;
+      if (right !== undefined && right.flags & (ts.SymbolFlags.Method | ts.SymbolFlags.Accessor) && !isNamespaceLike(node.expression))
+        return undefined;
       return { model: left.model, path: [...left.path, node.name.text] };
     }
-    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'require' && node.arguments.length === 1) return module(node.arguments[0]!);
-    if (ts.isAwaitExpression(node) && ts.isCallExpression(node.expression) && node.expression.expression.kind === ts.SyntaxKind.ImportKeyword) return module(node.expression.arguments[0]!);
+    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'require' && node.arguments.length === 1)
+      return module(node.arguments[0]!);
+    if (
+      ts.isAwaitExpression(node) &&
+      ts.isCallExpression(node.expression) &&
+      node.expression.expression.kind === ts.SyntaxKind.ImportKeyword
+    )
+      return module(node.expression.arguments[0]!);
     return undefined;
   }
 
@@ -59,7 +67,10 @@ export function createResolver(
     const symbol = symbolAt(node);
     if (symbol === undefined) return false;
     const target = unaliased(checker, symbol);
-    return (target.flags & (ts.SymbolFlags.Module | ts.SymbolFlags.Class | ts.SymbolFlags.Variable | ts.SymbolFlags.Property)) !== 0 && !(target.declarations ?? []).some((d) => ts.isParameter(d));
+    return (
+      (target.flags & (ts.SymbolFlags.Module | ts.SymbolFlags.Class | ts.SymbolFlags.Variable | ts.SymbolFlags.Property)) !== 0 &&
+      !(target.declarations ?? []).some((d) => ts.isParameter(d))
+    );
   }
 
   function module(node: ts.Expression | undefined): { model: LibraryModel; path: readonly string[] } | undefined {
@@ -72,30 +83,69 @@ export function createResolver(
     if (depth > 6) return undefined;
     const declaration = symbol.declarations?.[0];
     if (declaration === undefined) return undefined;
-    if (ts.isImportSpecifier(declaration) || ts.isNamespaceImport(declaration) || ts.isImportClause(declaration) || ts.isExportSpecifier(declaration) || ts.isNamespaceExport(declaration) || ts.isImportEqualsDeclaration(declaration)) {
-      const holder = ts.findAncestor(declaration, (node): node is ts.ImportDeclaration | ts.ExportDeclaration => ts.isImportDeclaration(node) || ts.isExportDeclaration(node));
-      const specifier = ts.isImportEqualsDeclaration(declaration) && ts.isExternalModuleReference(declaration.moduleReference) ? declaration.moduleReference.expression : holder?.moduleSpecifier;
+    if (
+      ts.isImportSpecifier(declaration) ||
+      ts.isNamespaceImport(declaration) ||
+      ts.isImportClause(declaration) ||
+      ts.isExportSpecifier(declaration) ||
+      ts.isNamespaceExport(declaration) ||
+      ts.isImportEqualsDeclaration(declaration)
+    ) {
+      const holder = ts.findAncestor(
+        declaration,
+        (node): node is ts.ImportDeclaration | ts.ExportDeclaration => ts.isImportDeclaration(node) || ts.isExportDeclaration(node),
+      );
+      const specifier =
+        ts.isImportEqualsDeclaration(declaration) && ts.isExternalModuleReference(declaration.moduleReference)
+          ? declaration.moduleReference.expression
+          : holder?.moduleSpecifier;
       const from = module(specifier);
       if (from !== undefined) {
-        if (ts.isImportSpecifier(declaration) || ts.isExportSpecifier(declaration)) return { model: from.model, path: [(declaration.propertyName ?? declaration.name).text] };
+        if (ts.isImportSpecifier(declaration) || ts.isExportSpecifier(declaration))
+          return { model: from.model, path: [(declaration.propertyName ?? declaration.name).text] };
         return from;
       }
-      const next = checker.getImmediateAliasedSymbol?.(symbol) ?? (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : undefined);
+      const next =
+        checker.getImmediateAliasedSymbol?.(symbol) ?? (symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : undefined);
       return next === undefined || next === symbol ? undefined : pathOfSymbol(next, next.name, depth + 1);
     }
-    if (ts.isVariableDeclaration(declaration) && ts.isIdentifier(declaration.name) && declaration.initializer !== undefined && ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const) {
+    if (
+      ts.isVariableDeclaration(declaration) &&
+      ts.isIdentifier(declaration.name) &&
+      declaration.initializer !== undefined &&
+      ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const
+    ) {
       // `const np = tf.layers`, `const tf = require('…')`: another name for a namespace.
       const init = declaration.initializer;
-      if (ts.isPropertyAccessExpression(init) || ts.isIdentifier(init) || (ts.isCallExpression(init) && ts.isIdentifier(init.expression) && init.expression.text === 'require') || ts.isAwaitExpression(init)) {
+      if (
+        ts.isPropertyAccessExpression(init) ||
+        ts.isIdentifier(init) ||
+        (ts.isCallExpression(init) && ts.isIdentifier(init.expression) && init.expression.text === 'require') ||
+        ts.isAwaitExpression(init)
+      ) {
         const source = path(init);
         if (source !== undefined && packageOf(declaration) === undefined) return source;
       }
       if (packageOf(declaration) === undefined) return undefined;
     }
-    if (ts.isBindingElement(declaration) && ts.isIdentifier(declaration.name) && ts.isObjectBindingPattern(declaration.parent) && ts.isVariableDeclaration(declaration.parent.parent)) {
+    if (
+      ts.isBindingElement(declaration) &&
+      ts.isIdentifier(declaration.name) &&
+      ts.isObjectBindingPattern(declaration.parent) &&
+      ts.isVariableDeclaration(declaration.parent.parent)
+    ) {
       const init = declaration.parent.parent.initializer;
       const source = init === undefined ? undefined : path(init);
-      if (source !== undefined) return { model: source.model, path: [...source.path, declaration.propertyName !== undefined && ts.isIdentifier(declaration.propertyName) ? declaration.propertyName.text : declaration.name.text] };
+      if (source !== undefined)
+        return {
+          model: source.model,
+          path: [
+            ...source.path,
+            declaration.propertyName !== undefined && ts.isIdentifier(declaration.propertyName)
+              ? declaration.propertyName.text
+              : declaration.name.text,
+          ],
+        };
       return undefined;
     }
     if (ts.isParameter(declaration) || ts.isPropertyDeclaration(declaration)) return undefined;
@@ -125,9 +175,14 @@ export function createResolver(
     const target = unaliased(checker, symbol);
     for (const declaration of target.declarations ?? []) {
       const parent = declaration.parent;
-      const typeName = parent !== undefined && (ts.isClassLike(parent) || ts.isInterfaceDeclaration(parent)) ? parent.name?.text : undefined;
+      const typeName =
+        parent !== undefined && (ts.isClassLike(parent) || ts.isInterfaceDeclaration(parent)) ? parent.name?.text : undefined;
       const model = types.modelOfDeclaration(declaration, typeName);
-      if (model !== undefined && typeName !== undefined) return { meaning: { model, name: `${model.aliases?.[typeName] ?? typeName}.${target.name.replace(/^__@(\w+)@\d+$/, '@@$1')}` }, symbol: target };
+      if (model !== undefined && typeName !== undefined)
+        return {
+          meaning: { model, name: `${model.aliases?.[typeName] ?? typeName}.${target.name.replace(/^__@(\w+)@\d+$/, '@@$1')}` },
+          symbol: target,
+        };
     }
     return { symbol: target };
   }
@@ -141,7 +196,11 @@ export function createResolver(
         const classId = classOf(declaration);
         if (classId !== undefined) return { kind: 'class', class: classId };
       }
-      if (ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined && ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const) {
+      if (
+        ts.isVariableDeclaration(declaration) &&
+        declaration.initializer !== undefined &&
+        ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const
+      ) {
         const id2 = functionOf(declaration.initializer);
         if (id2 !== undefined) return { kind: 'user', function: id2, overridable: false };
       }
@@ -159,7 +218,12 @@ export function createResolver(
       let target: ts.Expression = expression;
       for (;;) {
         if (ts.isParenthesizedExpression(target) || ts.isAsExpression(target) || ts.isNonNullExpression(target)) target = target.expression;
-        else if (ts.isBinaryExpression(target) && target.operatorToken.kind === ts.SyntaxKind.CommaToken && ts.isNumericLiteral(target.left)) target = target.right;
+        else if (
+          ts.isBinaryExpression(target) &&
+          target.operatorToken.kind === ts.SyntaxKind.CommaToken &&
+          ts.isNumericLiteral(target.left)
+        )
+          target = target.right;
         else break;
       }
       if (target.kind === ts.SyntaxKind.SuperKeyword) {
@@ -180,7 +244,11 @@ export function createResolver(
           if (signature !== undefined && packageOf(signature) === 'lib' && ts.isPropertyAccessExpression(target)) {
             const parent = signature.parent;
             const typeName = ts.isInterfaceDeclaration(parent) ? parent.name.text : undefined;
-            return { kind: 'library', library: 'standard', name: typeName === undefined ? target.getText() : `${typeName}.${target.name.text}` };
+            return {
+              kind: 'library',
+              library: 'standard',
+              name: typeName === undefined ? target.getText() : `${typeName}.${target.name.text}`,
+            };
           }
           return { kind: 'value', name: textOf(target) };
         }
@@ -191,7 +259,8 @@ export function createResolver(
         const user = symbol === undefined ? undefined : ofSymbol(symbol);
         if (user !== undefined) return user;
         const declaration = symbol?.declarations?.[0];
-        if (declaration !== undefined && packageOf(declaration) === 'lib') return { kind: 'library', library: 'standard', name: target.text };
+        if (declaration !== undefined && packageOf(declaration) === 'lib')
+          return { kind: 'library', library: 'standard', name: target.text };
       }
       return { kind: 'value', name: textOf(target) };
     },

@@ -18,13 +18,15 @@ export function statements(fn: Lowering, list: readonly ts.Statement[], scope: t
   for (const statement of list) {
     if (ts.isFunctionDeclaration(statement) && statement.name !== undefined) fn.declare(statement.name, 'constant');
     if (ts.isClassDeclaration(statement) && statement.name !== undefined) fn.declare(statement.name, 'constant');
-    if (ts.isVariableStatement(statement)) for (const declaration of statement.declarationList.declarations) predeclare(fn, declaration.name, kindOf(statement.declarationList));
+    if (ts.isVariableStatement(statement))
+      for (const declaration of statement.declarationList.declarations) predeclare(fn, declaration.name, kindOf(statement.declarationList));
   }
-  for (const statement of list) if (ts.isFunctionDeclaration(statement) && statement.body !== undefined) {
-    const name = statement.name;
-    const value = closure(fn, statement, name?.text);
-    if (name !== undefined) copy(fn, statement, fn.declare(name, 'constant'), value);
-  }
+  for (const statement of list)
+    if (ts.isFunctionDeclaration(statement) && statement.body !== undefined) {
+      const name = statement.name;
+      const value = closure(fn, statement, name?.text);
+      if (name !== undefined) copy(fn, statement, fn.declare(name, 'constant'), value);
+    }
   const depth = fn.graph.cleanups.length;
   const handler = fn.graph.handler;
   for (const statement of list) if (!ts.isFunctionDeclaration(statement)) one(fn, statement, []);
@@ -34,14 +36,25 @@ export function statements(fn: Lowering, list: readonly ts.Statement[], scope: t
     fn.graph.handler = handler;
     fn.graph.fresh();
   }
-  const locals = [...fn.names.entries()].filter(([symbol]) => symbol.declarations?.some((d) => scopeOf(d) === scope)).map(([, local]) => local);
+  const locals = [...fn.names.entries()]
+    .filter(([symbol]) => symbol.declarations?.some((d) => scopeOf(d) === scope))
+    .map(([, local]) => local);
   if (locals.length > 0 && !ts.isSourceFile(scope)) fn.graph.emit({ kind: 'exit', locals, span: fn.span(scope) });
 }
 
 /** The block whose end ends a name's life. */
 function scopeOf(declaration: ts.Node): ts.Node | undefined {
   if (ts.isParameter(declaration) || ts.isFunctionDeclaration(declaration)) return undefined;
-  return ts.findAncestor(declaration, (node) => ts.isBlock(node) || ts.isSourceFile(node) || ts.isCaseBlock(node) || ts.isForStatement(node) || ts.isForOfStatement(node) || ts.isForInStatement(node));
+  return ts.findAncestor(
+    declaration,
+    (node) =>
+      ts.isBlock(node) ||
+      ts.isSourceFile(node) ||
+      ts.isCaseBlock(node) ||
+      ts.isForStatement(node) ||
+      ts.isForOfStatement(node) ||
+      ts.isForInStatement(node),
+  );
 }
 
 function predeclare(fn: Lowering, name: ts.BindingName, kind: LocalFact['kind']): void {
@@ -89,7 +102,8 @@ export function one(fn: Lowering, node: ts.Statement, labels: readonly string[])
   }
   if (ts.isExportAssignment(node)) {
     const init = bare(node.expression);
-    const value = ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, 'default') : expression(fn, node.expression);
+    const value =
+      ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, 'default') : expression(fn, node.expression);
     const to = fn.graph.local({ name: 'default', kind: 'constant', type: fn.type(node.expression), captured: true });
     copy(fn, node, to, value);
   }
@@ -100,14 +114,17 @@ export function declarations(fn: Lowering, list: ts.VariableDeclarationList, sta
   for (const declaration of list.declarations) {
     predeclare(fn, declaration.name, kind);
     if (declaration.initializer === undefined) {
-      if (ts.isIdentifier(declaration.name) && kind === 'variable') copy(fn, declaration, fn.declare(declaration.name, kind), literal(fn, declaration, undefined));
+      if (ts.isIdentifier(declaration.name) && kind === 'variable')
+        copy(fn, declaration, fn.declare(declaration.name, kind), literal(fn, declaration, undefined));
       continue;
     }
     const init = bare(declaration.initializer);
     const name = ts.isIdentifier(declaration.name) ? declaration.name.text : undefined;
-    const value = ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, name) : expression(fn, declaration.initializer);
+    const value =
+      ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, name) : expression(fn, declaration.initializer);
     bind(fn, declaration.name, value, kind, list.declarations.length === 1 ? statement : declaration);
-    if (kind === 'using' && ts.isIdentifier(declaration.name)) freeAtEnd(fn, fn.declare(declaration.name, kind), declaration, (list.flags & ts.NodeFlags.AwaitUsing) === ts.NodeFlags.AwaitUsing);
+    if (kind === 'using' && ts.isIdentifier(declaration.name))
+      freeAtEnd(fn, fn.declare(declaration.name, kind), declaration, (list.flags & ts.NodeFlags.AwaitUsing) === ts.NodeFlags.AwaitUsing);
   }
 }
 
@@ -176,12 +193,22 @@ function forOf(fn: Lowering, node: ts.ForOfStatement | ts.ForInStatement, labels
   const from = expression(fn, node.expression);
   const iterator = fn.temporary();
   const wait = ts.isForOfStatement(node) && node.awaitModifier !== undefined;
-  fn.graph.emit({ kind: 'iterate', to: iterator, from, over: ts.isForInStatement(node) ? 'in' : wait ? 'await' : 'of', span: fn.span(node.expression) });
+  fn.graph.emit({
+    kind: 'iterate',
+    to: iterator,
+    from,
+    over: ts.isForInStatement(node) ? 'in' : wait ? 'await' : 'of',
+    span: fn.span(node.expression),
+  });
   const first = fn.graph.size;
   const head = fn.graph.fresh();
   const [body, after] = [fn.graph.block(), fn.graph.block()];
   const init = node.initializer;
-  const elementType = ts.isVariableDeclarationList(init) ? (init.declarations[0] === undefined ? nothing : fn.type(init.declarations[0].name)) : fn.type(init);
+  const elementType = ts.isVariableDeclarationList(init)
+    ? init.declarations[0] === undefined
+      ? nothing
+      : fn.type(init.declarations[0].name)
+    : fn.type(init);
   const element = fn.temporary(elementType);
   fn.graph.end({ kind: 'next', iterator, to: element, body, done: after, span: fn.span(init), await: wait });
   fn.graph.enter(body);
@@ -193,7 +220,8 @@ function forOf(fn: Lowering, node: ts.ForOfStatement | ts.ForInStatement, labels
     if (declaration !== undefined) {
       predeclare(fn, declaration.name, kindOf(init));
       bind(fn, declaration.name, element, kindOf(init), init);
-      if (kindOf(init) === 'using' && ts.isIdentifier(declaration.name)) freeAtEnd(fn, fn.declare(declaration.name, 'using'), declaration, false);
+      if (kindOf(init) === 'using' && ts.isIdentifier(declaration.name))
+        freeAtEnd(fn, fn.declare(declaration.name, 'using'), declaration, false);
     }
   } else {
     const left = bare(init);
@@ -309,7 +337,10 @@ function choose(fn: Lowering, node: ts.SwitchStatement, labels: readonly string[
   fn.graph.targets.push({ labels, break: after, cleanups: fn.graph.cleanups.length });
   node.caseBlock.clauses.forEach((clause, i) => {
     fn.graph.enter(bodies[i]!);
-    for (const statement of clause.statements) if (ts.isVariableStatement(statement)) for (const declaration of statement.declarationList.declarations) predeclare(fn, declaration.name, kindOf(statement.declarationList));
+    for (const statement of clause.statements)
+      if (ts.isVariableStatement(statement))
+        for (const declaration of statement.declarationList.declarations)
+          predeclare(fn, declaration.name, kindOf(statement.declarationList));
     statements(fn, clause.statements, clause);
     fn.graph.goto(bodies[i + 1] ?? after);
   });
@@ -332,7 +363,13 @@ function labelled(fn: Lowering, node: ts.LabeledStatement, labels: readonly stri
 function jump(fn: Lowering, node: ts.BreakStatement | ts.ContinueStatement): void {
   const label = node.label?.text;
   const isBreak = node.kind === K.BreakStatement;
-  const target = fn.graph.targets.findLast((candidate) => (label === undefined ? (isBreak ? candidate.break !== undefined && (candidate.continue !== undefined || candidate.labels.length === 0) : candidate.continue !== undefined) : candidate.labels.includes(label)));
+  const target = fn.graph.targets.findLast((candidate) =>
+    label === undefined
+      ? isBreak
+        ? candidate.break !== undefined && (candidate.continue !== undefined || candidate.labels.length === 0)
+        : candidate.continue !== undefined
+      : candidate.labels.includes(label),
+  );
   const block = isBreak ? target?.break : target?.continue;
   if (target === undefined || block === undefined) return;
   fn.graph.leave(target.cleanups);

@@ -35,7 +35,8 @@ const ownNames = new Map<string, string | undefined>();
 function ownPackage(folder: string, consuming: boolean): string | undefined {
   if (!ownNames.has(folder)) {
     const text = ts.sys.readFile(`${folder}/package.json`);
-    const name: unknown = text === undefined ? undefined : (ts.parseConfigFileTextToJson('package.json', text).config as { name?: unknown } | undefined)?.name;
+    const name: unknown =
+      text === undefined ? undefined : (ts.parseConfigFileTextToJson('package.json', text).config as { name?: unknown } | undefined)?.name;
     ownNames.set(folder, typeof name === 'string' ? name : undefined);
   }
   const name = ownNames.get(folder);
@@ -48,17 +49,31 @@ export interface Types {
   modelOfDeclaration(declaration: ts.Node, typeName?: string): LibraryModel | undefined;
 }
 
-export function createTypes(checker: ts.TypeChecker, models: readonly LibraryModel[], classOf: (declaration: ts.ClassLikeDeclaration) => ClassId | undefined): Types {
+export function createTypes(
+  checker: ts.TypeChecker,
+  models: readonly LibraryModel[],
+  classOf: (declaration: ts.ClassLikeDeclaration) => ClassId | undefined,
+): Types {
   const known = new Map<ts.Type, TypeFact>();
   const byPackage = new Map<string, LibraryModel | undefined>();
   const modelOfPackage = (name: string): LibraryModel | undefined => {
-    if (!byPackage.has(name)) byPackage.set(name, models.find((model) => speaksOf(model, name)));
+    if (!byPackage.has(name))
+      byPackage.set(
+        name,
+        models.find((model) => speaksOf(model, name)),
+      );
     return byPackage.get(name);
   };
   const modelOfDeclaration = (declaration: ts.Node, typeName?: string): LibraryModel | undefined => {
     const name = packageOf(declaration);
     if (name === undefined) return undefined;
-    if (name === 'lib') return models.find((model) => model.modules.includes('lib') && typeName !== undefined && (model.arrays.includes(typeName) || (model.recorders ?? []).includes(typeName) || `${typeName}.*` in model.calls));
+    if (name === 'lib')
+      return models.find(
+        (model) =>
+          model.modules.includes('lib') &&
+          typeName !== undefined &&
+          (model.arrays.includes(typeName) || (model.recorders ?? []).includes(typeName) || `${typeName}.*` in model.calls),
+      );
     return modelOfPackage(name);
   };
 
@@ -105,9 +120,16 @@ export function createTypes(checker: ts.TypeChecker, models: readonly LibraryMod
         const args = type.objectFlags & ts.ObjectFlags.Reference ? checker.getTypeArguments(type as ts.TypeReference) : [];
         const last = args.length === 0 ? undefined : name.endsWith('Map') ? args[1] : args[0];
         if (name === 'Promise' || name === 'PromiseLike') return { ...(last === undefined ? nothing : of(last, depth)), promise: true };
-        if (/^(Readonly)?(Array|Set|Map)$|^Weak(Map|Set)$|Iter(able|ator)|^Generator$|^AsyncGenerator$|^ArrayIterator$|^MapIterator$|^SetIterator$/.test(name) && last !== undefined) {
+        if (
+          /^(Readonly)?(Array|Set|Map)$|^Weak(Map|Set)$|Iter(able|ator)|^Generator$|^AsyncGenerator$|^ArrayIterator$|^MapIterator$|^SetIterator$/.test(
+            name,
+          ) &&
+          last !== undefined
+        ) {
           const element = depth >= depthLimit ? { holds: holdsDeep(last, depth) } : of(last, depth + 1);
-          return element.holds === 'nothing' && element.class === undefined ? { holds: 'nothing', name, element } : { holds: element.holds === 'unknown' ? 'unknown' : element.holds === 'nothing' ? 'nothing' : 'tree', name, element };
+          return element.holds === 'nothing' && element.class === undefined
+            ? { holds: 'nothing', name, element }
+            : { holds: element.holds === 'unknown' ? 'unknown' : element.holds === 'nothing' ? 'nothing' : 'tree', name, element };
         }
         if (name === 'Function') return { holds: 'unknown', callable: true };
         return { holds: 'nothing', name };
@@ -129,7 +151,8 @@ export function createTypes(checker: ts.TypeChecker, models: readonly LibraryMod
     if (depth >= depthLimit) return { holds: holdsIn(type, depth), ...(classId === undefined ? {} : { class: classId }) };
     const index = type.getStringIndexType() ?? type.getNumberIndexType();
     const properties = type.getProperties();
-    if (properties.length > 60) return { holds: 'nothing', ...(name === undefined ? {} : { name }), ...(classId === undefined ? {} : { class: classId }) };
+    if (properties.length > 60)
+      return { holds: 'nothing', ...(name === undefined ? {} : { name }), ...(classId === undefined ? {} : { class: classId }) };
     const fields: Record<string, ts.Type> = {};
     for (const property of properties) {
       if (property.flags & ts.SymbolFlags.Method) continue;
@@ -149,12 +172,18 @@ export function createTypes(checker: ts.TypeChecker, models: readonly LibraryMod
             const type = checker.getTypeAtLocation(node.expression);
             const of_ = checker.getTypeAtLocation(node);
             const name = of_.symbol?.name ?? type.symbol?.name;
-            const model = name === undefined ? undefined : (of_.symbol?.declarations ?? []).map((d) => modelOfDeclaration(d, name)).find((m) => m !== undefined);
+            const model =
+              name === undefined
+                ? undefined
+                : (of_.symbol?.declarations ?? []).map((d) => modelOfDeclaration(d, name)).find((m) => m !== undefined);
             if (model !== undefined && name !== undefined) {
               if (model.arrays.includes(name)) return { holds: 'array', library: model.id, name };
               if (model.owners.includes(name)) return { holds: 'owner', library: model.id, name };
             }
-            const above = of_.symbol === undefined || of_.symbol === symbol || (model === undefined && packageOf(declaration) === 'lib') ? undefined : heritage(of_.symbol);
+            const above =
+              of_.symbol === undefined || of_.symbol === symbol || (model === undefined && packageOf(declaration) === 'lib')
+                ? undefined
+                : heritage(of_.symbol);
             if (above !== undefined) return above;
           }
         }
@@ -171,7 +200,15 @@ export function createTypes(checker: ts.TypeChecker, models: readonly LibraryMod
 
   function holdsIn(type: ts.ObjectType, depth: number): TypeFact['holds'] {
     if (depth > depthLimit + 1) return 'nothing';
-    const members = [type.getStringIndexType(), type.getNumberIndexType(), ...type.getProperties().slice(0, 40).filter((p) => !(p.flags & ts.SymbolFlags.Method)).map((p) => checker.getTypeOfSymbol(p))];
+    const members = [
+      type.getStringIndexType(),
+      type.getNumberIndexType(),
+      ...type
+        .getProperties()
+        .slice(0, 40)
+        .filter((p) => !(p.flags & ts.SymbolFlags.Method))
+        .map((p) => checker.getTypeOfSymbol(p)),
+    ];
     return members.some((member) => member !== undefined && holdsDeep(member, depth) === 'tree') ? 'tree' : 'nothing';
   }
 
@@ -191,7 +228,12 @@ export function createTypes(checker: ts.TypeChecker, models: readonly LibraryMod
       interesting = true;
       holds = element.holds === 'unknown' && holds === 'nothing' ? 'unknown' : 'tree';
     }
-    return { holds, ...(name === undefined ? {} : { name }), ...(interesting ? { fields } : {}), ...(element === undefined ? {} : { element }) };
+    return {
+      holds,
+      ...(name === undefined ? {} : { name }),
+      ...(interesting ? { fields } : {}),
+      ...(element === undefined ? {} : { element }),
+    };
   }
 
   return { of: (type) => of(type, 0), modelOfPackage, modelOfDeclaration };
@@ -217,6 +259,13 @@ function merge(members: readonly TypeFact[]): TypeFact {
   if (interesting.every((member) => member.holds === 'array')) return { ...plain };
   if (interesting.every((member) => member.holds === 'unknown')) return unknownType;
   const library = interesting.find((member) => member.library !== undefined)?.library;
-  const elements = interesting.map((member) => member.element ?? (member.holds === 'array' ? member : undefined)).find((member) => member !== undefined);
-  return { holds: 'tree', ...(library === undefined ? {} : { library }), ...(elements === undefined ? {} : { element: elements }), ...(promise ? { promise } : {}) };
+  const elements = interesting
+    .map((member) => member.element ?? (member.holds === 'array' ? member : undefined))
+    .find((member) => member !== undefined);
+  return {
+    holds: 'tree',
+    ...(library === undefined ? {} : { library }),
+    ...(elements === undefined ? {} : { element: elements }),
+    ...(promise ? { promise } : {}),
+  };
 }

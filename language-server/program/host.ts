@@ -67,7 +67,10 @@ export const isSource = (file: string): boolean => sourceExtensions.some((extens
 
 /** The nearest tsconfig.json above a file, if any. */
 export function configOf(file: string): string | undefined {
-  return ts.findConfigFile(dirname(file), ts.sys.fileExists, 'tsconfig.json') ?? ts.findConfigFile(dirname(file), ts.sys.fileExists, 'jsconfig.json');
+  return (
+    ts.findConfigFile(dirname(file), ts.sys.fileExists, 'tsconfig.json') ??
+    ts.findConfigFile(dirname(file), ts.sys.fileExists, 'jsconfig.json')
+  );
 }
 
 /** Source files under a folder (or the file itself), without node_modules, build output and hidden folders. */

@@ -24,8 +24,14 @@ function twice(seen: Extract<Observation, { kind: 'sameBufferTwice' }>): Finding
   return {
     span: seen.span,
     message: `${called(seen.array)} ${seen.certain ? 'is' : 'may be'} ${what}: as \`${first}\` and as \`${second}\` it is one buffer`,
-    notes: [...(seen.first.start === seen.second.start ? [] : [{ span: seen.first, text: 'and here' }]), ...(seen.array.made === undefined ? [] : [{ span: seen.array.made, text: 'made here' }])],
-    intents: seen.first.start === seen.second.start || seen.array.words.copy === undefined ? [] : [{ kind: 'copyBefore', title: 'Pass a copy', safe: false, use: seen.second, verb: seen.array.words.copy }],
+    notes: [
+      ...(seen.first.start === seen.second.start ? [] : [{ span: seen.first, text: 'and here' }]),
+      ...(seen.array.made === undefined ? [] : [{ span: seen.array.made, text: 'made here' }]),
+    ],
+    intents:
+      seen.first.start === seen.second.start || seen.array.words.copy === undefined
+        ? []
+        : [{ kind: 'copyBefore', title: 'Pass a copy', safe: false, use: seen.second, verb: seen.array.words.copy }],
   };
 }
 

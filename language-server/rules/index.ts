@@ -22,8 +22,24 @@ import * as useAfterDispose from './use-after-dispose.ts';
 import * as useAfterDonate from './use-after-donate.ts';
 
 export const withCases: readonly { readonly rule: Rule; readonly cases: Cases }[] = [
-  useAfterDonate, useAfterDispose, doubleDonate, unusableDonation, missedDonation, leak, retainedInLoop, missingRef, asyncTidy,
-  jitInLoop, capturedConstant, lateFree, tracerEscape, retrace, ownerWithoutDispose, peakOverBudget, rematCandidate, unusedSuppression,
+  useAfterDonate,
+  useAfterDispose,
+  doubleDonate,
+  unusableDonation,
+  missedDonation,
+  leak,
+  retainedInLoop,
+  missingRef,
+  asyncTidy,
+  jitInLoop,
+  capturedConstant,
+  lateFree,
+  tracerEscape,
+  retrace,
+  ownerWithoutDispose,
+  peakOverBudget,
+  rematCandidate,
+  unusedSuppression,
 ];
 
 export const rules: readonly Rule[] = withCases.map(({ rule }) => rule);

@@ -32,19 +32,53 @@ const lineOf = (starts: readonly number[], offset: number): number => starts.fin
 
 function finding(seen: Lost): Finding {
   const { array, how } = seen;
-  const thing = seen.what === 'owner' ? `${called(array) === `this ${array.words.noun}` ? 'this object' : called(array)} and the ${array.words.noun}s in it` : called(array);
+  const thing =
+    seen.what === 'owner'
+      ? `${called(array) === `this ${array.words.noun}` ? 'this object' : called(array)} and the ${array.words.noun}s in it`
+      : called(array);
   const are = seen.what === 'owner' ? 'are' : 'is';
   const freed = array.words.consumes ? 'consumed or disposed' : array.words.free === 'destroy' ? 'destroyed' : 'disposed';
-  const notes: Note[] = how !== 'end' && how !== 'dropped' && array.made !== undefined && array.made.start !== seen.span.start ? [{ span: array.made, text: 'made here' }] : [];
+  const notes: Note[] =
+    how !== 'end' && how !== 'dropped' && array.made !== undefined && array.made.start !== seen.span.start
+      ? [{ span: array.made, text: 'made here' }]
+      : [];
   const path = seen.path === 'catch' ? ' on the path through the `catch`' : '';
   switch (how) {
-    case 'extraRef': return { span: seen.span, message: `one reference too many: what this \`.${array.words.copy ?? 'ref'}\` adds to ${called(array)} is never given back`, notes, intents: [{ kind: 'dropRef', title: 'Remove this `.ref`', safe: false, use: seen.span }] };
-    case 'argument': return { span: seen.span, message: `the parameter ${called(array)} belongs to this function, which on some path neither consumes nor disposes it`, notes, intents: [] };
-    case 'overwritten': return { span: seen.span, message: `this assignment loses ${called(array)}, which is still held here and was never ${freed}`, notes, intents: [] };
-    case 'deleted': return { span: seen.span, message: `this removes the last hold on ${array.name === undefined ? aNew(array) : called(array)}, which was never ${freed}`, notes, intents: [] };
-    case 'field': return { span: seen.span, message: `${thing} ${are} forgotten when the object is disposed`, notes, intents: [] };
-    case 'part': return { span: seen.span, message: `a part of this result is never ${freed}: only what was taken out of it is`, notes, intents: [] };
-    case 'end': case 'dropped': return { span: seen.span, message: `${thing} ${are} never ${freed}${path}`, notes, intents: fixes(seen) };
+    case 'extraRef':
+      return {
+        span: seen.span,
+        message: `one reference too many: what this \`.${array.words.copy ?? 'ref'}\` adds to ${called(array)} is never given back`,
+        notes,
+        intents: [{ kind: 'dropRef', title: 'Remove this `.ref`', safe: false, use: seen.span }],
+      };
+    case 'argument':
+      return {
+        span: seen.span,
+        message: `the parameter ${called(array)} belongs to this function, which on some path neither consumes nor disposes it`,
+        notes,
+        intents: [],
+      };
+    case 'overwritten':
+      return {
+        span: seen.span,
+        message: `this assignment loses ${called(array)}, which is still held here and was never ${freed}`,
+        notes,
+        intents: [],
+      };
+    case 'deleted':
+      return {
+        span: seen.span,
+        message: `this removes the last hold on ${array.name === undefined ? aNew(array) : called(array)}, which was never ${freed}`,
+        notes,
+        intents: [],
+      };
+    case 'field':
+      return { span: seen.span, message: `${thing} ${are} forgotten when the object is disposed`, notes, intents: [] };
+    case 'part':
+      return { span: seen.span, message: `a part of this result is never ${freed}: only what was taken out of it is`, notes, intents: [] };
+    case 'end':
+    case 'dropped':
+      return { span: seen.span, message: `${thing} ${are} never ${freed}${path}`, notes, intents: fixes(seen) };
   }
 }
 
@@ -52,10 +86,34 @@ function fixes(seen: Lost): readonly Intent[] {
   const { array, declaration } = seen;
   const intents: Intent[] = [];
   if (array.name !== undefined && declaration !== undefined && /^[\w$]+$/.test(array.name)) {
-    if (array.words.scope === 'scope') intents.push({ kind: 'using', title: `Declare \`${array.name}\` with \`using\``, safe: false, declaration, name: array.name });
-    else intents.push({ kind: 'tryFinally', title: `Free \`${array.name}\` in a \`finally\``, safe: false, declaration, name: array.name, verb: array.words.free });
-    if (seen.lastUse !== undefined && seen.lastUse.file === seen.span.file) intents.push({ kind: 'disposeAfter', title: `Dispose \`${array.name}\` after its last use`, safe: false, name: array.name, verb: array.words.free, after: seen.lastUse });
-  } else if (array.words.scope !== undefined) intents.push({ kind: 'scope', title: `Wrap in \`${array.words.scope}\``, safe: false, span: seen.span, with: array.words.scope === 'tidy' ? 'tidy' : 'scope' });
+    if (array.words.scope === 'scope')
+      intents.push({ kind: 'using', title: `Declare \`${array.name}\` with \`using\``, safe: false, declaration, name: array.name });
+    else
+      intents.push({
+        kind: 'tryFinally',
+        title: `Free \`${array.name}\` in a \`finally\``,
+        safe: false,
+        declaration,
+        name: array.name,
+        verb: array.words.free,
+      });
+    if (seen.lastUse !== undefined && seen.lastUse.file === seen.span.file)
+      intents.push({
+        kind: 'disposeAfter',
+        title: `Dispose \`${array.name}\` after its last use`,
+        safe: false,
+        name: array.name,
+        verb: array.words.free,
+        after: seen.lastUse,
+      });
+  } else if (array.words.scope !== undefined)
+    intents.push({
+      kind: 'scope',
+      title: `Wrap in \`${array.words.scope}\``,
+      safe: false,
+      span: seen.span,
+      with: array.words.scope === 'tidy' ? 'tidy' : 'scope',
+    });
   return intents;
 }
 

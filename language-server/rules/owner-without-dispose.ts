@@ -15,7 +15,9 @@ the memory back. Add a \`dispose()\` or \`[Symbol.dispose]()\` method.`,
         span: seen.span,
         message: `\`${seen.className}\` keeps arrays in ${fields} and has no method that frees them`,
         notes: [],
-        intents: [{ kind: 'addDispose', title: `Add \`${seen.verb}()\``, safe: false, class: seen.span, fields: seen.fields, verb: seen.verb }],
+        intents: [
+          { kind: 'addDispose', title: `Add \`${seen.verb}()\``, safe: false, class: seen.span, fields: seen.fields, verb: seen.verb },
+        ],
       };
     }
   },

@@ -17,12 +17,10 @@ what is alive there.`,
       yield {
         span: crossing.span,
         message: `${writeBytes(crossing.bytes)} are in use here, above the budget of ${writeBytes(crossing.budgetBytes)} of ${crossing.budgetOf}: ${contributors(crossing)}`,
-        notes: crossing.contributors
-          .slice(0, 3)
-          .map(({ name, made, bytes }) => ({
-            span: made,
-            text: `${name === undefined ? 'an array' : `\`${name}\``} of ${writeBytes(bytes)}`,
-          })),
+        notes: crossing.contributors.slice(0, 3).map(({ name, made, bytes }) => ({
+          span: made,
+          text: `${name === undefined ? 'an array' : `\`${name}\``} of ${writeBytes(bytes)}`,
+        })),
         intents: [],
       };
     }

@@ -16,7 +16,10 @@ and free what falls out, or empty it when its content has been used.`,
       const { noun } = seen.array.words;
       yield {
         span: seen.span,
-        message: seen.where === 'loop' ? `every round adds ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun} to this list, and none is ever freed` : `\`${seen.collection}\` gains ${noun}s here and never loses any`,
+        message:
+          seen.where === 'loop'
+            ? `every round adds ${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun} to this list, and none is ever freed`
+            : `\`${seen.collection}\` gains ${noun}s here and never loses any`,
         notes: [],
         intents: [{ kind: 'readToHost', title: 'Keep the number instead of the array', safe: false, use: seen.span }],
       };

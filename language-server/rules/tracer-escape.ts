@@ -11,7 +11,12 @@ field or a collection, such a stand-in is used later as if it held numbers, and 
   *check({ observations }) {
     for (const seen of observations) {
       if (seen.kind !== 'tracerStored' || seen.array.words.scope === 'tidy') continue;
-      yield { span: seen.span, message: `${called(seen.array)} belongs to the trace and is stored outside it, in \`${seen.target}\`: later it is no array`, notes: [], intents: [] };
+      yield {
+        span: seen.span,
+        message: `${called(seen.array)} belongs to the trace and is stored outside it, in \`${seen.target}\`: later it is no array`,
+        notes: [],
+        intents: [],
+      };
     }
   },
 };

@@ -14,7 +14,12 @@ declaration left its block, or, for a GPU buffer, submitted after \`destroy\`. T
 use; return the array from the scope that makes it; copy what must outlive a \`using\` block.`,
   *check({ observations }) {
     for (const seen of observations) {
-      if (seen.kind !== 'deadUse' || (seen.death !== 'disposed' && seen.death !== 'scope' && seen.death !== 'using') || seen.use === 'dispose') continue;
+      if (
+        seen.kind !== 'deadUse' ||
+        (seen.death !== 'disposed' && seen.death !== 'scope' && seen.death !== 'using') ||
+        seen.use === 'dispose'
+      )
+        continue;
       yield finding(seen);
     }
   },
@@ -22,13 +27,31 @@ use; return the array from the scope that makes it; copy what must outlive a \`u
 
 function finding(seen: DeadUse): Finding {
   const { array, certain, death, diedAt } = seen;
-  const how = death === 'scope' ? `freed when its \`${array.words.scope ?? 'scope'}\` ended` : death === 'using' ? 'freed at the end of its `using` block' : array.words.free === 'destroy' ? 'destroyed' : 'disposed';
-  const note: Note = { span: diedAt, text: death === 'scope' ? 'the scope that frees it' : death === 'using' ? 'declared here' : `${array.words.free === 'destroy' ? 'destroyed' : 'disposed'} here` };
+  const how =
+    death === 'scope'
+      ? `freed when its \`${array.words.scope ?? 'scope'}\` ended`
+      : death === 'using'
+        ? 'freed at the end of its `using` block'
+        : array.words.free === 'destroy'
+          ? 'destroyed'
+          : 'disposed';
+  const note: Note = {
+    span: diedAt,
+    text:
+      death === 'scope'
+        ? 'the scope that frees it'
+        : death === 'using'
+          ? 'declared here'
+          : `${array.words.free === 'destroy' ? 'destroyed' : 'disposed'} here`,
+  };
   return {
     span: seen.span,
     message: `${called(array)} ${was(certain)} ${how}, and is ${seen.use === 'return' ? 'returned' : 'used'} here`,
     notes: seen.inLoop ? [] : [note],
-    intents: death === 'disposed' && certain && !seen.inLoop && diedAt.start < seen.span.start && diedAt.file === seen.span.file ? [{ kind: 'moveDispose', title: 'Move the dispose after this use', safe: false, dispose: diedAt, after: seen.span }] : [],
+    intents:
+      death === 'disposed' && certain && !seen.inLoop && diedAt.start < seen.span.start && diedAt.file === seen.span.file
+        ? [{ kind: 'moveDispose', title: 'Move the dispose after this use', safe: false, dispose: diedAt, after: seen.span }]
+        : [],
   };
 }
 

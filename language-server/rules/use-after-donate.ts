@@ -24,13 +24,19 @@ out of the donation, or donate a copy. Shape, dtype and \`isDisposed\` stay read
 function finding(seen: DeadUse): Finding {
   const { array, certain, inLoop } = seen;
   const use = seen.use === 'donate' ? 'donated again' : seen.use === 'return' ? 'returned' : 'used';
-  const intents: Intent[] = inLoop || array.words.copy === undefined ? [] : [{ kind: 'copyBefore', title: 'Donate a copy', safe: false, use: seen.diedAt, verb: array.words.copy }];
+  const intents: Intent[] =
+    inLoop || array.words.copy === undefined
+      ? []
+      : [{ kind: 'copyBefore', title: 'Donate a copy', safe: false, use: seen.diedAt, verb: array.words.copy }];
   return {
     span: seen.span,
     message: inLoop
       ? `${called(array)} ${was(certain)} donated by this same call in an earlier round of the loop, and is ${use} here`
       : `${called(array)} ${was(certain)} donated, and is ${use} here`,
-    notes: [...(inLoop ? [] : [{ span: seen.diedAt, text: 'donated here' }]), ...(array.made === undefined ? [] : [{ span: array.made, text: 'made here' }])],
+    notes: [
+      ...(inLoop ? [] : [{ span: seen.diedAt, text: 'donated here' }]),
+      ...(array.made === undefined ? [] : [{ span: array.made, text: 'made here' }]),
+    ],
     intents: intents.filter(({ kind }) => kind !== 'copyBefore'),
   };
 }

@@ -36,7 +36,10 @@ export function near(found: readonly number[], expected: readonly number[], tole
     const wanted = expected[k]!;
     if (Object.is(value, wanted) || value === wanted || (Number.isNaN(value) && Number.isNaN(wanted))) return;
     const distance = Math.abs(value - wanted);
-    assert.ok(distance <= tolerance * Math.max(1, Math.abs(wanted)), `${what}: element ${k} is ${value}, expected ${wanted}\nfound    ${found.join(' ')}\nexpected ${expected.join(' ')}`);
+    assert.ok(
+      distance <= tolerance * Math.max(1, Math.abs(wanted)),
+      `${what}: element ${k} is ${value}, expected ${wanted}\nfound    ${found.join(' ')}\nexpected ${expected.join(' ')}`,
+    );
   });
 }
 

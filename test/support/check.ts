@@ -15,7 +15,9 @@ export async function checkAll(fixtures: readonly string[], options: CheckOption
   const fixture = lay(files);
   try {
     const report = await createWorkspace({ cwd: fixture.folder }).check(['.'], options);
-    return fixtures.map((_, i) => report.diagnostics.filter(({ file }) => file.startsWith(`f${i}/`)).map((d) => ({ ...d, file: relative(`f${i}`, d.file) })));
+    return fixtures.map((_, i) =>
+      report.diagnostics.filter(({ file }) => file.startsWith(`f${i}/`)).map((d) => ({ ...d, file: relative(`f${i}`, d.file) })),
+    );
   } finally {
     fixture.remove();
   }

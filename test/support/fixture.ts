@@ -12,8 +12,19 @@ import { fileURLToPath } from 'node:url';
 export const checkout = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 
 const compilerOptions = {
-  target: 'es2022', module: 'esnext', moduleResolution: 'bundler', lib: ['esnext', 'dom', 'dom.iterable'], types: ['@webgpu/types'], strict: true, noEmit: true, skipLibCheck: true,
-  moduleDetection: 'force', esModuleInterop: true, allowImportingTsExtensions: true, allowJs: true, jsx: 'preserve',
+  target: 'es2022',
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  lib: ['esnext', 'dom', 'dom.iterable'],
+  types: ['@webgpu/types'],
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  moduleDetection: 'force',
+  esModuleInterop: true,
+  allowImportingTsExtensions: true,
+  allowJs: true,
+  jsx: 'preserve',
 };
 
 export interface Fixture {
@@ -33,10 +44,17 @@ export function filesOf(text: string, fallback = 'main.ts'): readonly { readonly
 }
 
 /** Lays files into a fresh folder. The runtime's own types are those of the corpus, which need no build. */
-export function lay(files: readonly { readonly name: string; readonly text: string }[], options: { readonly tsconfig?: boolean } = {}): Fixture {
+export function lay(
+  files: readonly { readonly name: string; readonly text: string }[],
+  options: { readonly tsconfig?: boolean } = {},
+): Fixture {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-fixture-'));
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
-  if (options.tsconfig !== false) writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['**/*', join(checkout, 'test/cases/tidemark.d.ts')] }));
+  if (options.tsconfig !== false)
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, include: ['**/*', join(checkout, 'test/cases/tidemark.d.ts')] }),
+    );
   for (const { name, text } of files) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);

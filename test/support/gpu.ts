@@ -19,11 +19,14 @@ const plain: Omit<AllocatorOptions, 'limit'> = { kind: 'bfc', preallocateBytes: 
 export const cpuDevice = (options: Partial<AllocatorOptions> = {}, interpretOnly = false): Device =>
   makeDevice(makeCpu({ limit: 2 * gibibyte, adapter: 'cpu', interpretOnly }), { allocator: { ...plain, ...options } });
 
-export const nullDevice = (options: Partial<AllocatorOptions> = {}): Device => makeDevice(makeNull(2 * gibibyte), { allocator: { ...plain, ...options } });
+export const nullDevice = (options: Partial<AllocatorOptions> = {}): Device =>
+  makeDevice(makeNull(2 * gibibyte), { allocator: { ...plain, ...options } });
 
 export function webgpuDevice(options: Partial<AllocatorOptions> = {}, variant: Partial<WebGPUOptions> = {}): Device {
   const pause = makePause();
-  return makeDevice(makeWebGPU({ find: findAdapter, softwareLimit: 2 * gibibyte, ...(pause ? { pause } : {}), ...variant }), { allocator: { ...plain, ...options } });
+  return makeDevice(makeWebGPU({ find: findAdapter, softwareLimit: 2 * gibibyte, ...(pause ? { pause } : {}), ...variant }), {
+    allocator: { ...plain, ...options },
+  });
 }
 
 let shared: Device | undefined;

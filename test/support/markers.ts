@@ -32,6 +32,9 @@ export function withCarets(text: string, diagnostics: readonly Pick<Diagnostic, 
   return text
     .split('\n')
     .filter((line) => !marker.test(line) || true)
-    .flatMap((line, i) => [line, ...diagnostics.filter((d) => d.line === i + 1).map((d) => `//${' '.repeat(Math.max(0, d.column - 3))}^ ${d.severity}: ${d.message}`)])
+    .flatMap((line, i) => [
+      line,
+      ...diagnostics.filter((d) => d.line === i + 1).map((d) => `//${' '.repeat(Math.max(0, d.column - 3))}^ ${d.severity}: ${d.message}`),
+    ])
     .join('\n');
 }

@@ -62,23 +62,39 @@ export function randomProgram(seed: number, length = 12): RandomProgram {
 function step(x: Value, draw: Draw, pick: <T>(list: readonly T[]) => T, same: (x: Value) => Value, values: readonly Value[]): Value {
   const axis = x.ndim === 0 ? 0 : draw(x.ndim);
   switch (draw(15)) {
-    case 0: return x.add(same(x));
-    case 1: return x.mul(same(x));
-    case 2: return tanh(x);
-    case 3: return exp(x.mul(0.1).sub(1));
-    case 4: return maximum(x, same(x).mul(0.5));
-    case 5: return x.ndim > 1 ? x.transpose() : x.mul(2);
-    case 6: return x.ndim > 0 ? x.sum(axis) : x.add(1);
-    case 7: return x.ndim > 0 ? x.max(axis, true).add(x) : x.sub(1);
-    case 8: return x.reshape([x.size]);
-    case 9: return x.ndim > 0 && x.shape[axis]! > 1 ? x.slice(...x.shape.map((extent, k): readonly [number, number] => (k === axis ? [1, extent] : [0, extent]))) : x.neg();
-    case 10: return where(x.greater(0), x, same(x));
+    case 0:
+      return x.add(same(x));
+    case 1:
+      return x.mul(same(x));
+    case 2:
+      return tanh(x);
+    case 3:
+      return exp(x.mul(0.1).sub(1));
+    case 4:
+      return maximum(x, same(x).mul(0.5));
+    case 5:
+      return x.ndim > 1 ? x.transpose() : x.mul(2);
+    case 6:
+      return x.ndim > 0 ? x.sum(axis) : x.add(1);
+    case 7:
+      return x.ndim > 0 ? x.max(axis, true).add(x) : x.sub(1);
+    case 8:
+      return x.reshape([x.size]);
+    case 9:
+      return x.ndim > 0 && x.shape[axis]! > 1
+        ? x.slice(...x.shape.map((extent, k): readonly [number, number] => (k === axis ? [1, extent] : [0, extent])))
+        : x.neg();
+    case 10:
+      return where(x.greater(0), x, same(x));
     case 11: {
       const other = values.find((y) => x.ndim === 2 && y.ndim === 2 && y.shape[0] === x.shape[1] && y !== x);
       return other === undefined ? (x.ndim === 2 ? x.matmul(x.transpose()).mul(0.1) : x.div(3)) : x.matmul(other).mul(0.1);
     }
-    case 12: return x.ndim > 0 ? x.sub(x.mean(axis, true)) : x.mul(x);
-    case 13: return x.ndim === 1 && x.size <= 32 ? x.reshape([x.size, 1]).mul(x).mul(0.5) : x.mul(0.25);
-    default: return x.ndim === 2 ? x.sum(0).add(x) : x.add(pick(values).sum());
+    case 12:
+      return x.ndim > 0 ? x.sub(x.mean(axis, true)) : x.mul(x);
+    case 13:
+      return x.ndim === 1 && x.size <= 32 ? x.reshape([x.size, 1]).mul(x).mul(0.5) : x.mul(0.25);
+    default:
+      return x.ndim === 2 ? x.sum(0).add(x) : x.add(pick(values).sum());
   }
 }
