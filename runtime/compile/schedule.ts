@@ -64,13 +64,19 @@ export function order(graph: Graph, options: ScheduleOptions): Schedule {
 /** Steps that the first round may spend on one budget; each further round twice as many. */
 const firstSteps = 500;
 
-function bisect(wiring: Wiring, parts: readonly (readonly number[])[], start: Found, bound: number, { now, until }: ScheduleOptions): Schedule {
+function bisect(
+  wiring: Wiring,
+  parts: readonly (readonly number[])[],
+  start: Found,
+  bound: number,
+  { now, until }: ScheduleOptions,
+): Schedule {
   let best = start;
   let least = bound;
   const stop = (): boolean => now() >= until;
   const tried = new Map<number, Failures>();
   for (let steps = firstSteps; best.peakBytes > least && !stop(); steps *= 2) {
-    for (let budget = least; budget < best.peakBytes && !stop(); ) {
+    for (let budget = least; budget < best.peakBytes && !stop();) {
       const failures = tried.get(budget) ?? noFailures(budget);
       tried.set(budget, failures);
       const verdict = within(wiring, parts, failures, steps, stop);

@@ -55,12 +55,15 @@ function overlaps(buffers: readonly Buffer[], offsets: ArrayLike<number>): Fault
   const all = buffers.flatMap((b, i) => (offsets[i] === undefined ? [] : [...blocks(b, i, offsets[i])]));
   // Deaths come before births of the same step: lifetimes are half-open.
   const steps = all
-    .flatMap((block, id) => [{ time: block.born, birth: true, id, block }, { time: block.dies, birth: false, id, block }])
+    .flatMap((block, id) => [
+      { time: block.born, birth: true, id, block },
+      { time: block.dies, birth: false, id, block },
+    ])
     .sort((a, b) => a.time - b.time || Number(a.birth) - Number(b.birth));
   const alive: { readonly id: number; readonly block: Block }[] = [];
   const place = (id: number, { start }: Block): number => {
     let low = 0;
-    for (let high = alive.length; low < high; ) {
+    for (let high = alive.length; low < high;) {
       const middle = (low + high) >> 1;
       const other = alive[middle]!;
       if (other.block.start < start || (other.block.start === start && other.id < id)) low = middle + 1;

@@ -59,7 +59,13 @@ export const placeInOrder = (buffers: readonly Buffer[], order: readonly number[
   placeBelow(buffers, order, fit, buffers.map(parts), Infinity)!;
 
 /** Gives up as soon as a buffer ends at `limit` or above it. */
-function placeBelow(buffers: readonly Buffer[], order: readonly number[], fit: Fit, taken: readonly (readonly Part[])[], limit: number): Plan | undefined {
+function placeBelow(
+  buffers: readonly Buffer[],
+  order: readonly number[],
+  fit: Fit,
+  taken: readonly (readonly Part[])[],
+  limit: number,
+): Plan | undefined {
   const shelf = emptyShelf(taken.reduce((room, { length }) => room + length, 0));
   const offsets = new Array<number>(buffers.length).fill(0);
   const settle = (i: number, offset: number): void => {
@@ -93,7 +99,7 @@ const parts = (buffer: Buffer): readonly Part[] =>
 /** The lowest offset at which every part is free: each part that is not moves the whole up. */
 function lowestForAll(shelf: Shelf, all: readonly Part[], alignment: number): number {
   let offset = 0;
-  for (let moved = true; moved; ) {
+  for (let moved = true; moved;) {
     moved = false;
     for (const part of all) {
       const free = lowestFit(shelf, part, offset + part.from)! - part.from;

@@ -64,8 +64,7 @@ export interface Deadline {
   readonly until: number;
 }
 
-export const roundUp = (bytes: number, alignment: number): number =>
-  alignment <= 1 ? bytes : Math.ceil(bytes / alignment) * alignment;
+export const roundUp = (bytes: number, alignment: number): number => (alignment <= 1 ? bytes : Math.ceil(bytes / alignment) * alignment);
 
 /** The bytes that a plan reaches to. */
 export const topOf = (buffers: readonly Buffer[], offsets: ArrayLike<number>): number =>

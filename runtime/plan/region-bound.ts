@@ -18,21 +18,34 @@ export function leastArenaBytes(values: readonly Value[], regions: readonly Regi
   const pinned = values.filter(({ fixed }) => fixed !== undefined && kinds.get(fixed.region) === 'donated');
   const donated = regions.filter(({ kind }) => kind === 'donated');
   const shelves = donated.map((region) => ({ region, shelf: pinnedShelf(region, pinned) }));
-  const spread = values.filter(({ fixed, born, dies, bytes }) => bytes > 0 && born < dies && (fixed === undefined || kinds.get(fixed.region) === 'arena'));
-  const homes = spread.map((value) => (value.fixed === undefined ? shelves.filter(({ region, shelf }) => mayLie(value, region, shelf)) : []));
+  const spread = values.filter(
+    ({ fixed, born, dies, bytes }) => bytes > 0 && born < dies && (fixed === undefined || kinds.get(fixed.region) === 'arena'),
+  );
+  const homes = spread.map((value) =>
+    value.fixed === undefined ? shelves.filter(({ region, shelf }) => mayLie(value, region, shelf)) : [],
+  );
   const must = spread.filter((_, i) => homes[i]!.length === 0);
   const free = spread.filter((_, i) => homes[i]!.length > 0);
   const useful = donated.filter((region) => homes.some((list) => list.some((home) => home.region === region)));
   const steps = [...new Set(spread.map(({ born }) => born))].sort((a, b) => a - b);
-  const inArena = series(steps, must.map((value) => ({ ...value, bytes: roundUp(value.bytes, alignment) })));
+  const inArena = series(
+    steps,
+    must.map((value) => ({ ...value, bytes: roundUp(value.bytes, alignment) })),
+  );
 
   let least = 0;
   for (const threshold of thresholds(useful)) {
-    const wanting = series(steps, free.filter(({ bytes }) => bytes > threshold));
+    const wanting = series(
+      steps,
+      free.filter(({ bytes }) => bytes > threshold),
+    );
     const large = useful.filter(({ bytes }) => bytes > threshold);
     const room = large.reduce((sum, { bytes }) => sum + bytes, 0);
     const ids = new Set(large.map(({ id }) => id));
-    const taken = series(steps, pinned.filter(({ fixed }) => ids.has(fixed!.region)));
+    const taken = series(
+      steps,
+      pinned.filter(({ fixed }) => ids.has(fixed!.region)),
+    );
     steps.forEach((_, i) => {
       least = Math.max(least, inArena[i]! + Math.max(0, wanting[i]! - Math.max(0, room - taken[i]!)));
     });

@@ -31,8 +31,10 @@ export function regionFaults<V extends Value>(
     }
     const { region, offset } = placement;
     const { fixed } = value;
-    if (fixed !== undefined && (fixed.region !== region || fixed.offset !== offset)) found.push({ kind: 'moved', value, found: placement, fixed });
-    if (fixed === undefined && value.regions !== undefined && !value.regions.includes(region)) found.push({ kind: 'forbidden', value, region });
+    if (fixed !== undefined && (fixed.region !== region || fixed.offset !== offset))
+      found.push({ kind: 'moved', value, found: placement, fixed });
+    if (fixed === undefined && value.regions !== undefined && !value.regions.includes(region))
+      found.push({ kind: 'forbidden', value, region });
   }
   for (const { id, kind, bytes } of regions) {
     const inside = values.filter((value) => plan.placements.get(value)?.region === id);

@@ -62,11 +62,7 @@ export const defaultAlignment = 256;
 /** What a greedy pass does with a value that could go to either: spare the arena always, or only when it would grow. */
 type Leaning = 'donated first' | 'arena while it does not grow';
 
-export function planRegions<V extends Value>(
-  values: readonly V[],
-  regions: readonly Region[],
-  options: RegionOptions = {},
-): RegionPlan<V> {
+export function planRegions<V extends Value>(values: readonly V[], regions: readonly Region[], options: RegionOptions = {}): RegionPlan<V> {
   const { alignment = defaultAlignment, deadline } = options;
   const lowerBoundBytes = leastArenaBytes(values, regions, alignment);
   let best: Greedy<V> | undefined;
@@ -88,7 +84,13 @@ export function planRegions<V extends Value>(
 }
 
 /** Leaves what lies in donated regions where it is, and searches for a better plan of the arena. */
-function packArena<V extends Value>(values: readonly V[], regions: readonly Region[], plan: Greedy<V>, alignment: number, deadline: Deadline): Greedy<V> {
+function packArena<V extends Value>(
+  values: readonly V[],
+  regions: readonly Region[],
+  plan: Greedy<V>,
+  alignment: number,
+  deadline: Deadline,
+): Greedy<V> {
   const loose = inArena(values, regions, plan);
   const buffers = loose.map((value) => whole(value, alignment));
   const start = { offsets: loose.map((value) => plan.placements.get(value)!.offset), bytes: plan.arenaBytes };
@@ -149,7 +151,12 @@ interface Memory {
 }
 
 /** One pass; undefined when a value finds no place. */
-function greedily<V extends Value>(values: readonly V[], order: readonly number[], { arena, donated }: Memory, way: Way): Greedy<V> | undefined {
+function greedily<V extends Value>(
+  values: readonly V[],
+  order: readonly number[],
+  { arena, donated }: Memory,
+  way: Way,
+): Greedy<V> | undefined {
   const { alignment, leaning, find } = way;
   const placements = new Map<V, Placement>();
   const shelves = new Map(donated.map(({ id, bytes }) => [id, emptyShelf(shelfRoom, bytes)]));
@@ -178,7 +185,13 @@ function greedily<V extends Value>(values: readonly V[], order: readonly number[
 }
 
 /** The first region, and so the smallest, with a place for it. */
-function inDonated(value: Value, donated: readonly Region[], shelves: ReadonlyMap<Region['id'], Shelf>, want: Wanted, find: Way['find']): Placement | undefined {
+function inDonated(
+  value: Value,
+  donated: readonly Region[],
+  shelves: ReadonlyMap<Region['id'], Shelf>,
+  want: Wanted,
+  find: Way['find'],
+): Placement | undefined {
   if (donated.length === 0 || donated.at(-1)!.bytes < want.bytes) return undefined;
   for (const region of donated) {
     if (region.bytes < want.bytes || !mayUse(value, region)) continue;

@@ -12,9 +12,10 @@
  *        | |    a    |  <- valley
  *
  * Buffers that no longer meet any other are solved apart, so a failure there is not blamed on choices elsewhere.
- * Depends on: problem, layout, trail.
+ * Depends on: problem, layout, nearly-sorted, trail.
  */
 import type { Layout } from './layout.ts';
+import { newSorter } from './nearly-sorted.ts';
 import { roundUp } from './problem.ts';
 import { newTrail } from './trail.ts';
 
@@ -60,17 +61,23 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
   const left = new Int32Array(m);
   const slack = new Float64Array(m);
   const crossing = new Int32Array(m);
-  for (let b = 0; b < n; b++) for (let s = first[b]!; s <= last[b]!; s++) {
-    left[s]!++;
-    if (s < last[b]!) crossing[s]!++;
-  }
+  for (let b = 0; b < n; b++)
+    for (let s = first[b]!; s <= last[b]!; s++) {
+      left[s]!++;
+      if (s < last[b]!) crossing[s]!++;
+    }
 
   /** Sections whose members have to be sorted again. */
   const stale = new Uint8Array(m);
 
   const { mark: trailEnd, note, undo: takeBack } = newTrail();
   const columns = [low, rest, waits, floor, slack] as const;
-  const LOW = 0, REST = 1, WAITS = 2, FLOOR = 3, SLACK = 4, PLACED = 5;
+  const LOW = 0,
+    REST = 1,
+    WAITS = 2,
+    FLOOR = 3,
+    SLACK = 4,
+    PLACED = 5;
   const restore = (column: number, at: number, was: number): void => {
     if (column !== PLACED) {
       columns[column]![at] = was;
@@ -100,10 +107,11 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
     queued[b] = 1;
     ended[b] = low[b]! + bytes[b]!;
     queue[queueEnd++] = b;
-    for (let s = first[b]!; s <= last[b]!; s++) if (isDirty[s] === 0) {
-      isDirty[s] = 1;
-      dirty[dirtyEnd++] = s;
-    }
+    for (let s = first[b]!; s <= last[b]!; s++)
+      if (isDirty[s] === 0) {
+        isDirty[s] = 1;
+        dirty[dirtyEnd++] = s;
+      }
   };
   const raise = (b: number, to: number): void => {
     note(LOW, b, low[b]!);
@@ -165,42 +173,11 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
     return fine;
   };
 
-  const inOrder = new Int32Array(n);
-  const outOfOrder = new Int32Array(n);
-  /**
-   * What is to come in a section stands first among its members; sorts it, lowest first. Few runs are out of order since
-   * the last time, mostly raised to one height: they are taken out, sorted, and merged with the rest.
-   */
+  const sorter = newSorter(n);
+  /** What is to come in a section stands first among its members; sorts it, lowest first. */
   const sort = (s: number): void => {
     stale[s] = 0;
-    const from = memberStart[s]!;
-    const end = from + left[s]!;
-    let sorted = from + 1;
-    while (sorted < end && low[members[sorted - 1]!]! <= low[members[sorted]!]!) sorted++;
-    if (sorted >= end) return;
-    let kept = 0;
-    let taken = 0;
-    let ceiling = Infinity;
-    for (let i = end - 1; i >= from; i--) {
-      const b = members[i]!;
-      if (low[b]! <= ceiling) {
-        ceiling = low[b]!;
-        inOrder[kept++] = b;
-      } else outOfOrder[taken++] = b;
-    }
-    // Both lists run from high to low; the second nearly.
-    for (let i = 1; i < taken; i++) {
-      const b = outOfOrder[i]!;
-      const level = low[b]!;
-      let j = i;
-      for (; j > 0 && low[outOfOrder[j - 1]!]! < level; j--) outOfOrder[j] = outOfOrder[j - 1]!;
-      outOfOrder[j] = b;
-    }
-    for (let at = from; taken > 0; at++) {
-      if (kept > 0 && low[inOrder[kept - 1]!]! <= low[outOfOrder[taken - 1]!]!) members[at] = inOrder[--kept]!;
-      else members[at] = outOfOrder[--taken]!;
-      if (taken === 0) while (kept > 0) members[++at] = inOrder[--kept]!;
-    }
+    sorter(members, memberStart[s]!, memberStart[s]! + left[s]!, low);
   };
 
   /** Stacks what is to come in a section, lowest first, and sets its floor. */
@@ -278,16 +255,17 @@ export function searchWithin(layout: Layout, capacity: number, rule: Rule): Sear
   const choose = (from: number, to: number): number | undefined => {
     let valley = -1;
     let bestKey = Infinity;
-    for (let s = from; s <= to; ) {
+    for (let s = from; s <= to;) {
       const level = floor[s]!;
       let end = s;
       while (end < to && floor[end + 1] === level) end++;
-      if (level !== Infinity) for (let t = s; t <= end; t++) {
-        const key = waysAt(t, level, s, end, bestKey);
-        if (key >= bestKey) continue;
-        bestKey = key;
-        valley = t;
-      }
+      if (level !== Infinity)
+        for (let t = s; t <= end; t++) {
+          const key = waysAt(t, level, s, end, bestKey);
+          if (key >= bestKey) continue;
+          bestKey = key;
+          valley = t;
+        }
       s = end + 1;
     }
     return valley < 0 ? undefined : firstToTry(valley);

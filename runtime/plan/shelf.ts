@@ -78,7 +78,7 @@ export function snuggestFit(shelf: Shelf, { bytes, born, dies, alignment }: Want
 export function lay(shelf: Shelf, { bytes, born, dies }: Wanted, offset: number): void {
   const { start, end, born: births, dies: deaths } = shelf;
   let low = 0;
-  for (let high = shelf.count; low < high; ) {
+  for (let high = shelf.count; low < high;) {
     const middle = (low + high) >> 1;
     if (start[middle]! <= offset) low = middle + 1;
     else high = middle;

@@ -69,7 +69,19 @@ export function transformerStep(layers: number, { tokens, width }: { readonly to
   const gradients: number[][] = weights.map(() => []);
   for (let layer = layers - 1; layer >= 0; layer--) {
     const w = weights[layer]!;
-    const [x0, n, q, k, v, p, a, r, m, u, g] = saved[layer]! as [number, number, number, number, number, number, number, number, number, number, number];
+    const [x0, n, q, k, v, p, a, r, m, u, g] = saved[layer]! as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
     const dDown = node(graph, [g, back], bytesOf.down);
     const dg = node(graph, [back, w[5]!], 4 * activation);
     const du = node(graph, [dg, u], 4 * activation, [dg]);

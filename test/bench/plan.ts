@@ -40,15 +40,29 @@ function challenge(folder: string, files: readonly string[]): void {
     const bound = leastBytes(buffers);
     for (let i = 0; i < 5; i++) quickPlan(buffers);
     const [quick, quickMs] = timed(() => judged(buffers, quickPlan(buffers)));
-    const [fitted, fitMs] = timed(() => judged(buffers, improved(buffers, quick, { now, until: now() + 20_000 }, { capacity: challengeCapacity }).plan));
+    const [fitted, fitMs] = timed(() =>
+      judged(buffers, improved(buffers, quick, { now, until: now() + 20_000 }, { capacity: challengeCapacity }).plan),
+    );
     const anytime = reachedAt(buffers, quick, marks).map((plan) => judged(buffers, plan).bytes / bound);
-    return { name: file.slice(0, 1), ratios: [xla(buffers).bytes / bound, quick.bytes / bound, ...anytime], quickMs, fits: fitted.bytes <= challengeCapacity, fitMs };
+    return {
+      name: file.slice(0, 1),
+      ratios: [xla(buffers).bytes / bound, quick.bytes / bound, ...anytime],
+      quickMs,
+      fits: fitted.bytes <= challengeCapacity,
+      fitMs,
+    };
   });
   print(
     `the challenging set of minimalloc (ratio to the lower bound; capacity ${challengeCapacity})`,
     ['', 'XLA', 'quick', ...marks.map((ms) => `${ms / 1000} s`), 'quick ms', 'fits capacity', 'ms'],
     [
-      ...rows.map(({ name, ratios, quickMs, fits, fitMs }) => [name, ...ratios.map(ratio), quickMs.toFixed(1), fits ? 'yes' : 'NO', fitMs.toFixed(0)]),
+      ...rows.map(({ name, ratios, quickMs, fits, fitMs }) => [
+        name,
+        ...ratios.map(ratio),
+        quickMs.toFixed(1),
+        fits ? 'yes' : 'NO',
+        fitMs.toFixed(0),
+      ]),
       [
         'mean',
         ...rows[0]!.ratios.map((_, i) => ratio(rows.reduce((sum, row) => sum + row.ratios[i]!, 0) / rows.length)),
@@ -71,8 +85,16 @@ function challenge(folder: string, files: readonly string[]): void {
       .filter(([file]) => files.includes(file))
       .map(([file, capacity, limit]) => {
         const buffers = packing(folder, file);
-        const [plan, ms] = timed(() => judged(buffers, improved(buffers, quickPlan(buffers), { now, until: now() + limit }, { capacity }).plan));
-        return [file.slice(0, 1), String(capacity), String(limit), plan.bytes <= capacity ? String(plan.bytes) : `NO (${plan.bytes})`, ms.toFixed(0)];
+        const [plan, ms] = timed(() =>
+          judged(buffers, improved(buffers, quickPlan(buffers), { now, until: now() + limit }, { capacity }).plan),
+        );
+        return [
+          file.slice(0, 1),
+          String(capacity),
+          String(limit),
+          plan.bytes <= capacity ? String(plan.bytes) : `NO (${plan.bytes})`,
+          ms.toFixed(0),
+        ];
       }),
   );
 }
@@ -87,7 +109,13 @@ function traces(folder: string, files: readonly string[]): void {
       const bound = leastBytes(buffers);
       const [quick, ms] = timed(() => judged(buffers, quickPlan(buffers)));
       const anytime = reachedAt(buffers, quick, marks).map((plan) => judged(buffers, plan).bytes / bound);
-      return [file.replace('.csv', ''), String(buffers.length), String(bound), ...[xla(buffers).bytes / bound, quick.bytes / bound, ...anytime].map((x) => x.toFixed(5)), ms.toFixed(1)];
+      return [
+        file.replace('.csv', ''),
+        String(buffers.length),
+        String(bound),
+        ...[xla(buffers).bytes / bound, quick.bytes / bound, ...anytime].map((x) => x.toFixed(5)),
+        ms.toFixed(1),
+      ];
     }),
   );
 }
@@ -108,7 +136,12 @@ function reachedAt(buffers: readonly Buffer[], quick: Plan, marks: readonly numb
 function xla(buffers: readonly Buffer[]): Plan {
   const bytes = (b: Buffer): number => -b.bytes;
   const life = (b: Buffer): number => b.born - b.dies;
-  const plans = ([[bytes, life], [life, bytes]] as const).map((keys) => placeInOrder(buffers, ordered(buffers, keys), 'snuggest'));
+  const plans = (
+    [
+      [bytes, life],
+      [life, bytes],
+    ] as const
+  ).map((keys) => placeInOrder(buffers, ordered(buffers, keys), 'snuggest'));
   return plans[0]!.bytes <= plans[1]!.bytes ? plans[0]! : plans[1]!;
 }
 
@@ -146,7 +179,17 @@ function orders(): void {
       const [found, ms] = timed(() => order(graph, { now, until: now() + limit }));
       assert.equal(peakOf(graph, found.order), found.peakBytes);
       assert.ok(leastPeak(wiring, ancestry(wiring)) <= found.orderLowerBoundBytes && quick.peakBytes <= program);
-      return [name, String(graph.nodes.length), ...[program, choice, quick.peakBytes].map(String), quickMs.toFixed(0), String(found.peakBytes), found.by, String(found.orderLowerBoundBytes), found.optimal ? 'yes' : 'no', ms.toFixed(0)];
+      return [
+        name,
+        String(graph.nodes.length),
+        ...[program, choice, quick.peakBytes].map(String),
+        quickMs.toFixed(0),
+        String(found.peakBytes),
+        found.by,
+        String(found.orderLowerBoundBytes),
+        found.optimal ? 'yes' : 'no',
+        ms.toFixed(0),
+      ];
     }),
   );
 }
@@ -161,7 +204,11 @@ const ratio = (value: number): string => value.toFixed(3);
 
 function print(title: string, head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]!.length)));
-  const line = (row: readonly string[]): string => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join('  ').trimEnd();
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
+      .join('  ')
+      .trimEnd();
   process.stdout.write(`\n${title}\n${[head, ...rows].map(line).join('\n')}\n`);
 }
 
@@ -170,8 +217,14 @@ if (only !== 'orders') {
   if (folder === undefined) process.stdout.write('no packing instances: set TIDEMARK_SHARED\n');
   else {
     const files = readdirSync(folder).filter((file) => file.endsWith('.csv'));
-    challenge(folder, files.filter((file) => /^[A-K]\.1048576/.test(file)));
-    traces(folder, files.filter((file) => !/^[A-K]\.1048576/.test(file)));
+    challenge(
+      folder,
+      files.filter((file) => /^[A-K]\.1048576/.test(file)),
+    );
+    traces(
+      folder,
+      files.filter((file) => !/^[A-K]\.1048576/.test(file)),
+    );
   }
 }
 if (only !== 'packing') orders();

@@ -43,7 +43,14 @@ describe('tidemark plan', () => {
     assert.deepEqual(report, { version: 1, peakBytes: 8, lowerBoundBytes: 8, optimal: true, buffers: 3 });
     const placed = readInstance(written.get(resolve('/w', 'placed.csv'))!, 'placed.csv');
     assert.deepEqual(placed.columns, ['id', 'lower', 'upper', 'size', 'offset']);
-    assert.deepEqual(faults(placed.buffers, placed.buffers.map(({ fixed }) => fixed!), 8), []);
+    assert.deepEqual(
+      faults(
+        placed.buffers,
+        placed.buffers.map(({ fixed }) => fixed!),
+        8,
+      ),
+      [],
+    );
   });
 
   it('ends with 4 and writes nothing when the capacity cannot be met', async () => {
@@ -93,7 +100,16 @@ describe('tidemark plan', () => {
     });
 
   it('refuses a file that is not there, a timeout of none, and a second file', async () => {
-    const io = { cwd: '/w', now: countingClock(), out: () => {}, err: () => {}, readFile: () => { throw new Error('none'); }, writeFile: () => {} };
+    const io = {
+      cwd: '/w',
+      now: countingClock(),
+      out: () => {},
+      err: () => {},
+      readFile: () => {
+        throw new Error('none');
+      },
+      writeFile: () => {},
+    };
     await assert.rejects(planCommand(['gone.csv'], io), /gone\.csv cannot be read/);
     await assert.rejects(plan(three, '--timeout', '0'), UsageError);
     await assert.rejects(plan(three, 'more.csv'), UsageError);

@@ -85,7 +85,10 @@ describe('order', () => {
     const graph = wideBranches(2, 3, 4);
     const wiring = wire(graph);
     const parts = pieces(wiring, ancestry(wiring));
-    assert.deepEqual(parts.flat().toSorted((a, b) => a - b), programOrder(wiring));
+    assert.deepEqual(
+      parts.flat().toSorted((a, b) => a - b),
+      programOrder(wiring),
+    );
     assert.ok(parts.length > 1);
   });
 
@@ -97,7 +100,15 @@ describe('order', () => {
 
 describe('the judge of orders', () => {
   it('refuses what is no order', () => {
-    const graph: Graph = { bytes: [1, 1], inputs: [], nodes: [{ reads: [], makes: [0] }, { reads: [0], makes: [1] }], outputs: [1] };
+    const graph: Graph = {
+      bytes: [1, 1],
+      inputs: [],
+      nodes: [
+        { reads: [], makes: [0] },
+        { reads: [0], makes: [1] },
+      ],
+      outputs: [1],
+    };
     assert.throws(() => peakOf(graph, [1, 0]), /before what it reads/);
     assert.throws(() => peakOf(graph, [0]), /exactly once/);
     assert.throws(() => peakOf(graph, [0, 0]), /exactly once/);

@@ -53,35 +53,47 @@ describe('plan', () => {
 
   it('finds a plan within a capacity exactly when there is one', () => {
     fc.assert(
-      fc.property(someBuffers(6).map((all) => all.filter(takesRoom)), fc.nat(6), (buffers, more) => {
-        const best = Math.min(...orders(buffers.length).map((order) => placeInOrder(buffers, order, 'lowest').bytes));
-        const capacity = leastBytes(buffers) + more;
-        const search = searchWithin(layout(buffers), capacity, plain);
-        const outcome = search.advance(100_000);
-        assert.equal(outcome, best <= capacity ? 'found' : 'impossible');
-        if (outcome === 'found') assert.deepEqual(faults(buffers, search.offsets(), capacity), []);
-      }),
+      fc.property(
+        someBuffers(6).map((all) => all.filter(takesRoom)),
+        fc.nat(6),
+        (buffers, more) => {
+          const best = Math.min(...orders(buffers.length).map((order) => placeInOrder(buffers, order, 'lowest').bytes));
+          const capacity = leastBytes(buffers) + more;
+          const search = searchWithin(layout(buffers), capacity, plain);
+          const outcome = search.advance(100_000);
+          assert.equal(outcome, best <= capacity ? 'found' : 'impossible');
+          if (outcome === 'found') assert.deepEqual(faults(buffers, search.offsets(), capacity), []);
+        },
+      ),
       { numRuns: 300 },
     );
   });
 
   it('gives the same answer whether the search is done at once or in slices', () => {
     fc.assert(
-      fc.property(someBuffers(20).map((all) => all.filter(takesRoom)), fc.nat(4), (buffers, more) => {
-        const capacity = leastBytes(buffers) + more;
-        const atOnce = searchWithin(layout(buffers), capacity, plain);
-        const sliced = searchWithin(layout(buffers), capacity, plain);
-        const outcome = atOnce.advance(300);
-        for (let i = 0; i < 100; i++) sliced.advance(3);
-        assert.equal(sliced.advance(0), outcome);
-        assert.deepEqual(sliced.offsets(), atOnce.offsets());
-      }),
+      fc.property(
+        someBuffers(20).map((all) => all.filter(takesRoom)),
+        fc.nat(4),
+        (buffers, more) => {
+          const capacity = leastBytes(buffers) + more;
+          const atOnce = searchWithin(layout(buffers), capacity, plain);
+          const sliced = searchWithin(layout(buffers), capacity, plain);
+          const outcome = atOnce.advance(300);
+          for (let i = 0; i < 100; i++) sliced.advance(3);
+          assert.equal(sliced.advance(0), outcome);
+          assert.deepEqual(sliced.offsets(), atOnce.offsets());
+        },
+      ),
       { numRuns: 100 },
     );
   });
 
   it('yields plans that only get better', () => {
-    const buffers = Array.from({ length: 60 }, (_, i) => ({ bytes: 1 + ((i * 37) % 50), born: (i * 13) % 40, dies: ((i * 13) % 40) + 1 + ((i * 7) % 12) }));
+    const buffers = Array.from({ length: 60 }, (_, i) => ({
+      bytes: 1 + ((i * 37) % 50),
+      born: (i * 13) % 40,
+      dies: ((i * 13) % 40) + 1 + ((i * 7) % 12),
+    }));
     let last = Infinity;
     let steps = 0;
     for (const { plan, lowerBoundBytes } of improve(buffers, quickPlan(buffers))) {
@@ -99,7 +111,11 @@ describe('plan', () => {
 });
 
 describe('faults', () => {
-  const alone: Buffer[] = [{ bytes: 4, born: 0, dies: 2 }, { bytes: 4, born: 1, dies: 3 }, { bytes: 4, born: 2, dies: 4 }];
+  const alone: Buffer[] = [
+    { bytes: 4, born: 0, dies: 2 },
+    { bytes: 4, born: 1, dies: 3 },
+    { bytes: 4, born: 2, dies: 4 },
+  ];
   const cases: readonly (readonly [string, readonly Buffer[], readonly number[], number, readonly string[]])[] = [
     ['a sound plan has none', alone, [0, 4, 0], 8, []],
     ['two alive at one step overlap', alone, [0, 3, 8], Infinity, ['overlap']],
@@ -109,18 +125,44 @@ describe('faults', () => {
     ['an offset is missing', alone, [0, 4], 8, ['missing']],
     ['an odd offset is misaligned', [{ bytes: 4, born: 0, dies: 1, alignment: 4 }], [2], 8, ['misaligned']],
     ['a given offset is kept', [{ bytes: 4, born: 0, dies: 1, fixed: 4 }], [0], 8, ['moved']],
-    ['a gap is free', [{ bytes: 4, born: 0, dies: 9, gaps: [{ from: 3, to: 5 }] }, { bytes: 4, born: 3, dies: 5 }], [0, 0], 4, []],
-    ['around a gap it is not', [{ bytes: 4, born: 0, dies: 9, gaps: [{ from: 3, to: 5 }] }, { bytes: 4, born: 3, dies: 6 }], [0, 0], 4, ['overlap']],
+    [
+      'a gap is free',
+      [
+        { bytes: 4, born: 0, dies: 9, gaps: [{ from: 3, to: 5 }] },
+        { bytes: 4, born: 3, dies: 5 },
+      ],
+      [0, 0],
+      4,
+      [],
+    ],
+    [
+      'around a gap it is not',
+      [
+        { bytes: 4, born: 0, dies: 9, gaps: [{ from: 3, to: 5 }] },
+        { bytes: 4, born: 3, dies: 6 },
+      ],
+      [0, 0],
+      4,
+      ['overlap'],
+    ],
     [
       'what is kept in a gap is not free',
-      [{ bytes: 4, born: 0, dies: 9, gaps: [{ from: 3, to: 5, keeps: { from: 2, to: 4 } }] }, { bytes: 4, born: 3, dies: 5 }],
+      [
+        { bytes: 4, born: 0, dies: 9, gaps: [{ from: 3, to: 5, keeps: { from: 2, to: 4 } }] },
+        { bytes: 4, born: 3, dies: 5 },
+      ],
       [0, 0],
       4,
       ['overlap'],
     ],
   ];
   for (const [name, buffers, offsets, capacity, kinds] of cases)
-    it(name, () => assert.deepEqual(faults(buffers, offsets, capacity).map(({ kind }) => kind), kinds));
+    it(name, () =>
+      assert.deepEqual(
+        faults(buffers, offsets, capacity).map(({ kind }) => kind),
+        kinds,
+      ),
+    );
 
   it('sees every plan in which one buffer was moved into another', () => {
     fc.assert(

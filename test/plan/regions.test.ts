@@ -19,9 +19,16 @@ interface Drawn {
 /** Donated arguments with their own value first, some taken over by an output at the end, and temporaries. */
 const someProgram: fc.Arbitrary<Drawn> = fc
   .record({
-    donated: fc.array(fc.record({ bytes: fc.integer({ min: 1, max: 2000 }), dies: fc.integer({ min: 1, max: 6 }), output: fc.boolean() }), { maxLength: 4 }),
+    donated: fc.array(fc.record({ bytes: fc.integer({ min: 1, max: 2000 }), dies: fc.integer({ min: 1, max: 6 }), output: fc.boolean() }), {
+      maxLength: 4,
+    }),
     temporaries: fc.array(
-      fc.record({ bytes: fc.integer({ min: 0, max: 1500 }), born: fc.nat(steps - 1), life: fc.integer({ min: 1, max: 6 }), arenaOnly: fc.boolean() }),
+      fc.record({
+        bytes: fc.integer({ min: 0, max: 1500 }),
+        born: fc.nat(steps - 1),
+        life: fc.integer({ min: 1, max: 6 }),
+        arenaOnly: fc.boolean(),
+      }),
       { maxLength: 16 },
     ),
   })
@@ -32,7 +39,12 @@ const someProgram: fc.Arbitrary<Drawn> = fc
         { bytes, born: 0, dies, fixed: { region, offset: 0 } },
         ...(output ? [{ bytes, born: dies, dies: steps, fixed: { region, offset: 0 } }] : []),
       ]),
-      ...temporaries.map(({ bytes, born, life, arenaOnly }): Value => ({ bytes, born, dies: born + life, ...(arenaOnly && { regions: ['arena'] }) })),
+      ...temporaries.map(({ bytes, born, life, arenaOnly }): Value => ({
+        bytes,
+        born,
+        dies: born + life,
+        ...(arenaOnly && { regions: ['arena'] }),
+      })),
     ],
   }));
 
@@ -93,17 +105,55 @@ describe('regionFaults', () => {
   const t: Value = { bytes: 64, born: 1, dies: 3, regions: ['arena'] };
   const regions: readonly Region[] = [arena, { id: 'x', kind: 'donated', bytes: 100 }];
   const cases: readonly (readonly [string, readonly (readonly [Value, string, number])[], readonly string[]])[] = [
-    ['a sound plan has none', [[x, 'x', 0], [t, 'arena', 0]], []],
+    [
+      'a sound plan has none',
+      [
+        [x, 'x', 0],
+        [t, 'arena', 0],
+      ],
+      [],
+    ],
     ['a value without a place', [[x, 'x', 0]], ['nowhere']],
-    ['a region that is not there', [[x, 'x', 0], [t, 'y', 0]], ['nowhere']],
-    ['a pinned value that was moved', [[x, 'arena', 0], [t, 'arena', 128]], ['moved']],
-    ['a region that is not allowed, and an overlap in it', [[x, 'x', 0], [t, 'x', 0]], ['forbidden', 'region']],
-    ['beyond the arena', [[x, 'x', 0], [t, 'arena', 256]], ['region']],
+    [
+      'a region that is not there',
+      [
+        [x, 'x', 0],
+        [t, 'y', 0],
+      ],
+      ['nowhere'],
+    ],
+    [
+      'a pinned value that was moved',
+      [
+        [x, 'arena', 0],
+        [t, 'arena', 128],
+      ],
+      ['moved'],
+    ],
+    [
+      'a region that is not allowed, and an overlap in it',
+      [
+        [x, 'x', 0],
+        [t, 'x', 0],
+      ],
+      ['forbidden', 'region'],
+    ],
+    [
+      'beyond the arena',
+      [
+        [x, 'x', 0],
+        [t, 'arena', 256],
+      ],
+      ['region'],
+    ],
   ];
   for (const [name, places, kinds] of cases)
     it(name, () => {
       const placements = new Map(places.map(([value, region, offset]) => [value, { region, offset }]));
-      assert.deepEqual(regionFaults([x, t], regions, { placements, arenaBytes: 192 }, 64).map(({ kind }) => kind), kinds);
+      assert.deepEqual(
+        regionFaults([x, t], regions, { placements, arenaBytes: 192 }, 64).map(({ kind }) => kind),
+        kinds,
+      );
     });
 });
 
@@ -114,17 +164,34 @@ describe('splitArena', () => {
     { bytes: 256, born: 2, dies: 4 },
   ];
   it('uses one hole when that is enough', () => {
-    const split = splitArena(values, [{ id: 'a', bytes: 4096 }, { id: 'b', bytes: 512 }]);
+    const split = splitArena(values, [
+      { id: 'a', bytes: 4096 },
+      { id: 'b', bytes: 512 },
+    ]);
     assert.deepEqual(split!.pieces, [{ id: 'a', bytes: 1280 }]);
   });
   it('lays the values over several holes when none is large enough', () => {
-    const holes = [{ id: 'a', bytes: 768 }, { id: 'b', bytes: 512 }, { id: 'c', bytes: 256 }];
+    const holes = [
+      { id: 'a', bytes: 768 },
+      { id: 'b', bytes: 512 },
+      { id: 'c', bytes: 256 },
+    ];
     const split = splitArena(values, holes)!;
-    assert.deepEqual(split.pieces.map(({ id }) => id), ['a', 'b']);
+    assert.deepEqual(
+      split.pieces.map(({ id }) => id),
+      ['a', 'b'],
+    );
     const regions = holes.map(({ id, bytes }): Region => ({ id, kind: 'donated', bytes }));
     assert.deepEqual(regionFaults(values, regions, { placements: split.placements, arenaBytes: 0 }, 256), []);
   });
   it('says when a value fits into no hole', () => {
-    assert.equal(splitArena(values, [{ id: 'a', bytes: 500 }, { id: 'b', bytes: 500 }, { id: 'c', bytes: 500 }]), undefined);
+    assert.equal(
+      splitArena(values, [
+        { id: 'a', bytes: 500 },
+        { id: 'b', bytes: 500 },
+        { id: 'c', bytes: 500 },
+      ]),
+      undefined,
+    );
   });
 });

@@ -19,13 +19,19 @@ export function sharedPacking(): string | undefined {
   return existsSync(folder) ? folder : undefined;
 }
 
-export const packing = (folder: string, file: string): readonly Buffer[] => readInstance(readFileSync(join(folder, file), 'utf8'), file).buffers;
+export const packing = (folder: string, file: string): readonly Buffer[] =>
+  readInstance(readFileSync(join(folder, file), 'utf8'), file).buffers;
 
 /** Buffers of a short program; sizes are small, so that many are alike and many fit exactly. */
 export const someBuffers = (most = 14): fc.Arbitrary<Buffer[]> =>
   fc.array(
     fc
-      .record({ bytes: fc.integer({ min: 0, max: 12 }), born: fc.integer({ min: 0, max: 10 }), life: fc.integer({ min: 0, max: 6 }), alignment: fc.constantFrom(undefined, 1, 2, 4) })
+      .record({
+        bytes: fc.integer({ min: 0, max: 12 }),
+        born: fc.integer({ min: 0, max: 10 }),
+        life: fc.integer({ min: 0, max: 6 }),
+        alignment: fc.constantFrom(undefined, 1, 2, 4),
+      })
       .map(({ bytes, born, life, alignment }) => ({ bytes, born, dies: born + life, ...(alignment !== undefined && { alignment }) })),
     { minLength: 1, maxLength: most },
   );
@@ -76,7 +82,13 @@ export interface KnownGraph {
 interface GraphFile {
   readonly name: string;
   readonly inputs: readonly { readonly id: string; readonly size: number; readonly donated: boolean }[];
-  readonly nodes: readonly { readonly id: string; readonly in: readonly string[]; readonly size: number; readonly scratch?: number; readonly inPlace?: readonly string[] }[];
+  readonly nodes: readonly {
+    readonly id: string;
+    readonly in: readonly string[];
+    readonly size: number;
+    readonly scratch?: number;
+    readonly inPlace?: readonly string[];
+  }[];
   readonly outputs: readonly string[];
   readonly optimalPeak: number;
   readonly oneOptimalOrder: readonly string[];

@@ -28,7 +28,8 @@ function join(sets: Uint32Array, words: number, node: number, other: number): vo
   sets[node * words + (other >> 5)]! |= 1 << (other & 31);
 }
 
-const has = (sets: Uint32Array, words: number, node: number, other: number): boolean => ((sets[node * words + (other >> 5)]! >>> (other & 31)) & 1) === 1;
+const has = (sets: Uint32Array, words: number, node: number, other: number): boolean =>
+  ((sets[node * words + (other >> 5)]! >>> (other & 31)) & 1) === 1;
 
 /** The most bytes that some node needs in every order. */
 export function leastPeak(wiring: Wiring, { words, before, after }: Ancestry): number {

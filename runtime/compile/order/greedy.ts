@@ -103,7 +103,9 @@ interface Path {
 export function beamOrder(wiring: Wiring, width: number, stop: () => boolean = () => false): number[] | undefined {
   const first = startWalk(wiring);
   const keys = wiring.stops.map((_, node) => Number((BigInt(node + 1) * 0x9e3779b97f4a7c15n) & 0x1fffffffffffffn));
-  let beams: Beam[] = [{ walk: first, ready: wiring.stops.map((_, node) => node).filter((node) => first.waits[node] === 0), peak: 0, path: undefined, key: 0 }];
+  let beams: Beam[] = [
+    { walk: first, ready: wiring.stops.map((_, node) => node).filter((node) => first.waits[node] === 0), peak: 0, path: undefined, key: 0 },
+  ];
   for (let step = 0; step < wiring.stops.length; step++) {
     if ((step & 15) === 15 && stop()) return undefined;
     const moves = beams.flatMap((beam) =>

@@ -40,7 +40,13 @@ interface Branch {
  * Searches the pieces one after the other; a piece's failure is the whole's. `steps` bounds the work; `stop` is asked
  * every few hundred steps.
  */
-export function within(wiring: Wiring, pieces: readonly (readonly number[])[], failures: Failures, steps: number, stop: () => boolean): Verdict {
+export function within(
+  wiring: Wiring,
+  pieces: readonly (readonly number[])[],
+  failures: Failures,
+  steps: number,
+  stop: () => boolean,
+): Verdict {
   const walk = startWalk(wiring);
   const order: number[] = [];
   const limit = { left: steps };
@@ -112,16 +118,17 @@ function searchPiece(
       if (sets.size < mostSets) sets.set(top.key, top.check);
       branches.pop();
     }
-    }
+  }
 }
 
 /** A ready node that fits and leaves no more alive than there was. */
-const harmless = (walk: Walk, ready: readonly number[], fits: (node: number) => boolean): number | undefined => ready.find((node) => change(walk, node) <= 0 && fits(node));
+const harmless = (walk: Walk, ready: readonly number[], fits: (node: number) => boolean): number | undefined =>
+  ready.find((node) => change(walk, node) <= 0 && fits(node));
 
 /** 53 bits that tell sets apart, and 32 more as a check: a false match is a matter of 2^-80. */
 const toggled = (key: number, node: number): number => {
   const high = Math.floor(key / 0x100000000) ^ (mixed(node, 0x27d4eb2f) & 0x1fffff);
-  const low = (key % 0x100000000 ^ mixed(node, 0x165667b1)) >>> 0;
+  const low = ((key % 0x100000000) ^ mixed(node, 0x165667b1)) >>> 0;
   return high * 0x100000000 + low;
 };
 

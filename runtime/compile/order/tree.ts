@@ -43,11 +43,13 @@ export function treeOrder(wiring: Wiring): number[] | undefined {
 }
 
 function isForest({ needs, readers, maker, after, stops }: Wiring): boolean {
-  return readers.every((list, value) => {
-    // What stays to the end is free to be read by many, but only an input: a result would tie its readers together.
-    if (maker[value] === undefined) return list.length <= 1 || needs[value]! > list.length;
-    return list.length <= 1;
-  }) && stops.every((_, node) => after[node]!.length <= 1);
+  return (
+    readers.every((list, value) => {
+      // What stays to the end is free to be read by many, but only an input: a result would tie its readers together.
+      if (maker[value] === undefined) return list.length <= 1 || needs[value]! > list.length;
+      return list.length <= 1;
+    }) && stops.every((_, node) => after[node]!.length <= 1)
+  );
 }
 
 function withAllReadersBut(wiring: Wiring): (node: number) => { hill: number; rest: number } {

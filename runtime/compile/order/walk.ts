@@ -79,7 +79,8 @@ function stop(node: Node, bytes: Float64Array, needs: Int32Array): Stop {
     unread: sum(makes.filter((value) => needs[value] === 0)),
     scratch,
     overwrites: overwrites.filter(
-      ({ result, operand }) => bytes[result] === bytes[operand] && bytes[operand]! > 0 && reads.filter((value) => value === operand).length === 1,
+      ({ result, operand }) =>
+        bytes[result] === bytes[operand] && bytes[operand]! > 0 && reads.filter((value) => value === operand).length === 1,
     ),
   };
 }
@@ -103,7 +104,8 @@ export function during({ wiring, left, alive }: Walk, node: number): number {
 function taken({ bytes }: Wiring, left: Int32Array, overwrites: Stop['overwrites']): number {
   const pairs: (typeof overwrites)[number][] = [];
   for (const pair of overwrites) {
-    if (left[pair.operand] === 1 && !pairs.some(({ result, operand }) => result === pair.result || operand === pair.operand)) pairs.push(pair);
+    if (left[pair.operand] === 1 && !pairs.some(({ result, operand }) => result === pair.result || operand === pair.operand))
+      pairs.push(pair);
   }
   return pairs.reduce((sum, { operand }) => sum + bytes[operand]!, 0);
 }
