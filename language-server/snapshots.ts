@@ -50,6 +50,8 @@ export class Store {
   private readonly leftovers = new Map<string, KeptWalk>();
   private parts: ReadonlyMap<string, Part> = new Map();
   private last: { readonly revision: string; readonly snapshot: Snapshot } | undefined;
+  /** Files that somebody has asked for. */
+  private readonly wanted = new Set<string>();
   private generation = 0;
 
   constructor(texts: Texts, registry: ts.DocumentRegistry, config: string | undefined, models: readonly LibraryModel[]) {
@@ -80,6 +82,7 @@ export class Store {
     const faults: { where: string; error: unknown }[] = [];
     const facts = this.program.facts();
     await pause();
+    for (const file of wanted) this.wanted.add(file);
     const { units, imports } = await this.lowerAll(facts, pause, faults);
     const project = projectOf(units);
     const collectors = await this.walkAll(project, pause, faults);
@@ -104,8 +107,11 @@ export class Store {
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
     const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
     const units = new Map<string, Unit>();
+    // Only what imports connect with a file that somebody asked for can matter to it.
+    const needed = new Set(connected([...imports.keys()], imports).filter((files) => files.some((file) => this.wanted.has(file))).flat());
     let started = performance.now();
     for (const source of sources) {
+      if (!needed.has(source.fileName)) continue;
       const key = closureOf(source.fileName, imports)
         .map((file) => `${file}@${facts.version(file)}`)
         .join(' ');

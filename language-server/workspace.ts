@@ -162,7 +162,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     const unit = snapshot.project.units.get(file);
     if (unit === undefined || unit.libraries.size === 0) return [];
     try {
-      return staticPeaks(unit, analysisOf(snapshot.part(file))).map(({ function: fn, bytes }) => {
+      return staticPeaks(unit, analysisOf({ ...snapshot.part(file), unit })).map(({ function: fn, bytes }) => {
         const { start, end } = placeIn(texts, fn.span);
         return { file: naming(file), name: fn.name, line: start.line, column: start.column, endLine: end.line, ...reported(bytes) };
       });
