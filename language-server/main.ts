@@ -21,7 +21,11 @@ async function analysis(folder: string): Promise<Analysis> {
   if (import.meta.url.endsWith('.ts')) return (await import('./workspace.ts')).createWorkspace({ cwd: folder });
   return remoteAnalysis({
     start: () => new Worker(new URL('./analysis-worker.js', import.meta.url), { workerData: { folder } }),
-    patienceMs: 20_000,
+    patienceMs: 30_000,
+    processorMs: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1000;
+    },
     log: (words) => console.error(words),
   });
 }

@@ -53,12 +53,39 @@ export function placed(measurement: Measurement, file: string, text: string): Pl
   const peak = report.peakAt === null ? [] : here([report.peakAt]);
   return {
     lines: here(report.lines),
-    functions: here(report.functions).map((one) => ({ ...one, stale: functionIsStale(map, functions, one.value) })),
+    functions: here(
+      named(
+        report.functions.filter((one) => resolve(one.file) === file),
+        functions,
+        older,
+      ),
+    ).map((one) => ({ ...one, stale: functionIsStale(map, functions, one.value) })),
     live: here(report.liveAtPeak),
     leaks: here(report.leaks),
     peak: peak[0] === undefined ? undefined : { line: peak[0].line, stale: peak[0].stale, value: report.peakBytes },
     changed: older !== text && !(isUnbroken(map, 1, map.length) && lineCount(text) === map.length),
   };
+}
+
+/**
+ * A compiled arrow function has no name of its own and is reported where it was called: it is the one function of this
+ * file that the line calls. Helpers of loaders are nobody's functions.
+ */
+export function named(
+  reported: readonly FunctionReport[],
+  functions: readonly OutlinedFunction[],
+  text: string,
+): readonly FunctionReport[] {
+  const lines = text.split(/\r\n|\r|\n/);
+  return reported.flatMap((one) => {
+    if (one.name.startsWith('__')) return [];
+    if (one.name !== 'anonymous' && one.name !== '') return [one];
+    const called = functions.filter(
+      ({ name }) =>
+        /^[\w$]+$/.test(name) && new RegExp(`(?<![\\w$.])${name.replaceAll('$', '\\$')}\\s*\\(`).test(lines[one.line - 1] ?? ''),
+    );
+    return called.length === 1 ? [{ ...one, name: called[0]!.name, line: called[0]!.line }] : [];
+  });
 }
 
 /** Where a line is now; a changed line between two unchanged ones keeps its distance, a removed one has no place. */

@@ -37,12 +37,14 @@ interface Pending {
 
 export interface RemoteOptions {
   readonly start: () => Pick<Worker, 'on' | 'postMessage' | 'terminate' | 'unref'>;
-  /** How long beats may stay out before the thread counts as stuck. */
+  /** How much processor time may pass without a beat before the thread counts as stuck: a busy machine is not a fault. */
   readonly patienceMs: number;
+  /** Processor time of this process so far. */
+  readonly processorMs: () => number;
   readonly log: (words: string) => void;
 }
 
-export function remoteAnalysis({ start, patienceMs, log }: RemoteOptions): Analysis {
+export function remoteAnalysis({ start, patienceMs, processorMs, log }: RemoteOptions): Analysis {
   const texts = new Map<string, string>();
   const pending = new Map<number, Pending>();
   /** Texts that the thread was stuck on. */
@@ -57,7 +59,7 @@ export function remoteAnalysis({ start, patienceMs, log }: RemoteOptions): Analy
     if (thread !== undefined) return thread;
     const made = start();
     thread = made;
-    heard = performance.now();
+    heard = processorMs();
     made.on('message', (message: FromThread) => hear(message));
     made.on('error', (error: Error) => lose(made, error.stack ?? error.message));
     made.on('exit', () => lose(made, 'the analysis ended'));
@@ -68,7 +70,7 @@ export function remoteAnalysis({ start, patienceMs, log }: RemoteOptions): Analy
   const say = (message: ToThread): void => thread?.postMessage(message);
 
   function hear(message: FromThread): void {
-    heard = performance.now();
+    heard = processorMs();
     if (message.kind === 'beat') return;
     const asked = pending.get(message.id);
     pending.delete(message.id);
@@ -91,11 +93,13 @@ export function remoteAnalysis({ start, patienceMs, log }: RemoteOptions): Analy
       watch = undefined;
       return;
     }
-    if (thread === undefined || performance.now() - heard < patienceMs) return;
+    if (thread === undefined || processorMs() - heard < patienceMs) return;
     const stuck = thread;
     const { file } = [...pending.values()][0]!;
     tooHard.set(file, texts.get(file));
-    log(`analysis of ${file} did not yield for ${Math.round(patienceMs / 1000)} s and was given up until the file changes`);
+    log(
+      `analysis of ${file} took ${Math.round(patienceMs / 1000)} s of processor time in one piece and was given up until the file changes`,
+    );
     lose(stuck, 'the analysis was given up');
     void stuck.terminate();
   }
@@ -116,7 +120,7 @@ export function remoteAnalysis({ start, patienceMs, log }: RemoteOptions): Analy
     const id = nextId++;
     const asked = new Promise<T>((resolve, reject) => pending.set(id, { file, resolve: (value) => resolve(value as T), reject }));
     const to = running();
-    if (pending.size === 1) heard = performance.now();
+    if (pending.size === 1) heard = processorMs();
     to.postMessage({ kind: 'ask', id, question, file, position, cancelled } satisfies ToThread);
     watch ??= setInterval(look, beatEveryMs);
     return asked;

@@ -6,7 +6,8 @@
  */
 import path from 'node:path';
 import type { OutputParams, ProfileOutcome, ProfileParams } from '../protocol.ts';
-import type { Measurement } from './measurements.ts';
+import { outline } from '../program/outline.ts';
+import { named, type Measurement } from './measurements.ts';
 import type { Session } from './session.ts';
 import type { CancelToken, Sources } from './sources.ts';
 
@@ -56,7 +57,9 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   files.add(entry).add(params.file);
   const after = await session.textsOnDisk([...files].filter((file) => !before.has(file)));
   const measurement: Measurement = { report, endedAt: sources.now(), texts: new Map([...before, ...after]), resolve };
-  const called = report.functions.some(({ name, file }) => name === params.function && resolve(file) === params.file);
+  const text = measurement.texts.get(params.file) ?? '';
+  const ofFile = report.functions.filter(({ file }) => resolve(file) === params.file);
+  const called = named(ofFile, outline(params.file, text), text).some(({ name }) => name === params.function);
   const notReached = params.function !== undefined && !called;
   session.setMeasurement(measurement, new Set(notReached ? [params.function!] : []));
   return { ...outcome, notReached };

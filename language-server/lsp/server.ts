@@ -40,6 +40,7 @@ import type { CancelToken, Sources } from './sources.ts';
 
 interface Client {
   readonly configuration: boolean;
+  readonly folders: boolean;
   readonly dynamicConfiguration: boolean;
   readonly watchedFiles: boolean;
   readonly refresh: boolean;
@@ -47,7 +48,7 @@ interface Client {
 
 export function serve(connection: Connection, sources: Sources): void {
   const documents = new TextDocuments(TextDocument);
-  let client: Client = { configuration: false, dynamicConfiguration: false, watchedFiles: false, refresh: false };
+  let client: Client = { configuration: false, folders: false, dynamicConfiguration: false, watchedFiles: false, refresh: false };
   let options: InitializationOptions = { trusted: false };
   let trusted = false;
   let busy = false;
@@ -159,6 +160,7 @@ export function serve(connection: Connection, sources: Sources): void {
         }),
       );
     }
+    if (!client.folders) return sendStatus();
     connection.workspace.onDidChangeWorkspaceFolders(async () => {
       const folders = await connection.workspace.getWorkspaceFolders();
       session.setFolders((folders ?? []).map(({ uri }) => fileOf(uri)));
@@ -313,6 +315,7 @@ export function serve(connection: Connection, sources: Sources): void {
 function clientOf({ capabilities: { workspace } }: InitializeParams): Client {
   return {
     configuration: workspace?.configuration === true,
+    folders: workspace?.workspaceFolders === true,
     dynamicConfiguration: workspace?.didChangeConfiguration?.dynamicRegistration === true,
     watchedFiles: workspace?.didChangeWatchedFiles?.dynamicRegistration === true,
     refresh: workspace?.codeLens?.refreshSupport === true && workspace.inlayHint?.refreshSupport === true,

@@ -26,6 +26,7 @@ const quiet = {
   'editor.inlayHints.enabled': 'on',
   'workbench.tips.enabled': false,
   'git.enabled': false,
+  'files.autoSave': 'off',
 };
 
 /**

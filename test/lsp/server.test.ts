@@ -177,6 +177,31 @@ describe('language server', function () {
     assert.equal((await hintsOf(wired)).length, 1);
   });
 
+  it('gives a compiled arrow function the name it is bound to', async () => {
+    const text = [
+      "import { np, jit } from 'tidemark';",
+      'const step = jit((x: np.Array) => np.add(x, x));',
+      'step(np.zeros([4]));',
+      '',
+    ].join('\n');
+    const anonymous = { file: 'train.ts', name: 'anonymous', line: 3, calls: 1, peakBytes: 2 ** 21, enteredBytes: 0, jit: null };
+    writeFileSync(file, text);
+    const wired = await start({
+      measure: () =>
+        Promise.resolve({
+          state: 'done',
+          message: null,
+          report: report({ functions: [anonymous, { ...anonymous, name: '__name', line: 1 }] }),
+          profileFile: null,
+        }),
+    });
+    await wired.open(file, text);
+    assert.equal((await profile(wired, { function: 'step' })).notReached, false);
+    const shown = titles(await lensesOf(wired));
+    assert.ok(shown.includes('2: peak 2.0 MiB'), shown.join('\n'));
+    assert.equal(shown.filter((title) => title.includes('Profile memory')).length, 2);
+  });
+
   it('says at the hover what was measured on the line', async () => {
     const wired = await start({ measure });
     await wired.open(file, program);
