@@ -35,8 +35,8 @@ export interface ImproveOptions {
 /** Above this many buffers the columns of who meets whom grow too large, and only orders are changed. */
 export const mostBuffers = 3000;
 
-/** Decisions in one step of the generator. */
-const slice = 100;
+/** Decisions in one step of the generator: fewer where each one touches more buffers, so that steps stay short. */
+const sliceOf = (n: number): number => Math.max(10, Math.min(100, Math.round(30_000 / n)));
 /** Decisions a search may waste beyond one for each buffer, in units of Luby's row. */
 const patience = 150;
 /** Above this many times the bound a plan is far off. */
@@ -62,6 +62,7 @@ export function* improve(buffers: readonly Buffer[], start: Plan, options: Impro
   }
 
   const columns = layout(moving.map((i) => buffers[i]!));
+  const slice = sliceOf(columns.n);
   for (let attempt = 1, failures = 0; !enough(); attempt++) {
     // A plan that is far off is first brought near; then, as on most programs, the tightest-first rule may reach the bound.
     const opening = attempt <= 2;
