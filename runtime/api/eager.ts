@@ -6,7 +6,7 @@
  * Depends on: core, ops, ir, trace, execute.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
-import { at, currentInterpreter, placeInForce, setBaseInterpreter, type Interpreter } from '../core/interpreter.ts';
+import { at, currentInterpreter, placeInForce, setBaseInterpreter, type Interpreter, type Numbers } from '../core/interpreter.ts';
 import type { Equation, Parameter, Parameters, Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 import { userPlace } from '../core/stack.ts';
@@ -130,11 +130,12 @@ function run(program: Program, operands: readonly Value[], place: Place | undefi
   }
 }
 
-function composed<A extends readonly unknown[], R>(name: string, f: (...args: A) => R, args: A): R {
+function composed<A extends readonly unknown[], R>(name: string, f: (...args: A) => R, given: A, numbers: Numbers = 'settings'): R {
   const place = placeInForce() ?? userPlace();
+  const args = numbers === 'values' ? (withFewLiterals(name, given) as unknown as A) : given;
   const flat = flatten(args);
   if (flat.leaves.some((leaf) => typeof leaf === 'function')) return at(place, () => scope(() => f(...args)));
-  const isArray = (leaf: unknown): leaf is Value => leaf instanceof Value && !(leaf instanceof LiteralValue);
+  const isArray = (leaf: unknown): leaf is Value => leaf instanceof Value && !(leaf instanceof LiteralValue && !(leaf instanceof NumberOperand));
   const arrays = flat.leaves.filter(isArray);
   for (const array of arrays) array.ensureAlive();
   const leaves = arrays.map(leafOf);
@@ -154,6 +155,18 @@ function composed<A extends readonly unknown[], R>(name: string, f: (...args: A)
   }
   const outputs = runCall({ executable: compiled.executable, leaves, captures: compiled.captured.arrays, weak: compiled.weak, place });
   return rebuild(compiled.result!, outputs) as R;
+}
+
+/** A number that is an operand of the compiled call, not a constant in it. */
+class NumberOperand extends LiteralValue {}
+
+/** Numbers stay constants until this op saw too many different ones. */
+function withFewLiterals(name: string, args: readonly unknown[]): readonly unknown[] {
+  const text = args.map((arg) => (typeof arg === 'number' ? String(arg) : '')).join(' ');
+  if (text.trim() === '' || !args.some((arg) => arg instanceof Value)) return args;
+  const types = args.map((arg) => (arg instanceof Value ? typeKey(knownAvalOf(arg)) : typeof arg)).join(' ');
+  if (fewLiterals(`${name} ${types}`, text)) return args;
+  return args.map((arg) => (typeof arg === 'number' ? new NumberOperand(arg, { shape: [], dtype: Number.isInteger(arg) ? 'int32' : 'float32', weak: true }) : arg));
 }
 
 export const baseInterpreter: Interpreter = {

@@ -109,6 +109,8 @@ function bytesOfBudget(budget: number | string | undefined): number | undefined 
 export interface JitSource {
   /** The function as the user wrote it, for names. */
   readonly original?: (...args: never[]) => unknown;
+  /** Donations come from reference counts: one that lowers nothing is no mistake of the user's. */
+  readonly automatic?: boolean;
 }
 
 export function jitFunction(f: Call, options: JitOptions = {}, source: JitSource = {}): Call & { lower: (...args: unknown[]) => Lowered; dispose: () => void } & Donating {
@@ -129,7 +131,7 @@ export function jitFunction(f: Call, options: JitOptions = {}, source: JitSource
     if (known !== undefined && known.captured.device === device()) return known;
     if (cache.size > 0) currentSink()?.({ kind: 'mark', at: nowMs(), name: 'retrace', text: `${name}: ${given.leaves.map((leaf) => printAval(leaf.aval)).join(' ')}` });
     const made = traceCall(f, given, { self, name, plan, place });
-    refuseUnusable(made.executable, given, options);
+    if (source.automatic !== true) refuseUnusable(made.executable, given, options);
     cache.set(given.key, made);
     return made;
   };

@@ -18,13 +18,16 @@ export interface Interpreter {
   /** Runs a whole program at once, where that is better than equation by equation (the base interpreter compiles it). */
   readonly run?: (program: Program, operands: readonly HasAval[], place: Place | undefined) => readonly HasAval[];
   /** Calls a function that is composed of ops; the base interpreter compiles it as one program. */
-  readonly composed?: <A extends readonly unknown[], R>(name: string, f: (...args: A) => R, args: A) => R;
+  readonly composed?: <A extends readonly unknown[], R>(name: string, f: (...args: A) => R, args: A, numbers?: Numbers) => R;
   /** Sizes of the named axes in force (vmap and pmap with a name). */
   readonly axes?: ReadonlyMap<string, number>;
 }
 
 /** Contents of an array on the host, element by element. */
 export type HostArray = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;
+
+/** What numbers among the arguments of a composed function are: values like arrays, or settings (axes, counts). */
+export type Numbers = 'values' | 'settings';
 
 export type Role = 'gradient' | 'again';
 

@@ -117,14 +117,14 @@ const pooled = (x: Value, reduce: (windows: Value, axes: readonly number[]) => V
   return reduce(windows, window.map((_, k) => windows.ndim - window.length + k));
 };
 /** A function of each window, which it gets as one flat array; windows over the last axes. */
-export const reduceWindow = (operand: ArrayLike, computation: (window: Value) => Value, window: readonly number[], strides?: readonly number[]): Value => {
+export const reduceWindow = composed('reduceWindow', (operand: ArrayLike, computation: (window: Value) => Value, window: readonly number[], strides?: readonly number[]): Value => {
   const x = lift(operand);
   const windows = apply(windowsEntry, [x], { window, stride: strides ?? window.map(() => 1), dilation: window.map(() => 1) });
   const lead = windows.shape.slice(0, windows.ndim - window.length);
   const flat = windows.reshape([-1, window.reduce((a, b) => a * b, 1)]);
   const each = vmap(((part: Value) => computation(part)) as (...args: unknown[]) => unknown)(flat) as Value;
   return each.reshape([...lead, ...each.shape.slice(1)]);
-};
+});
 export const maxPool = composed('maxPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => pooled(lift(x), (w, axes) => max(w, axes), window, strides, padding, -Infinity));
 export const minPool = composed('minPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => pooled(lift(x), (w, axes) => min(w, axes), window, strides, padding, Infinity));
 export const sumPool = composed('sumPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => pooled(lift(x), (w, axes) => sum(w, axes), window, strides, padding, 0));

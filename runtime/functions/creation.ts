@@ -118,9 +118,11 @@ export const zeros = (shape: number | Shape, dtype?: DTypeArg): Value => shapes.
 export const ones = (shape: number | Shape, dtype?: DTypeArg): Value => shapes.full(checked(shape), 1, dtypeArg(dtype, 'float32'));
 /** An array of one value. */
 export function full(shape: number | Shape, value: ArrayLike, dtype?: DTypeArg): Value {
-  if (value instanceof Value) return value.astype(dtypeArg(dtype, value.dtype)).broadcastTo(checked(shape));
+  if (value instanceof Value) return spreadOver(value, checked(shape), dtypeArg(dtype, value.dtype));
   return shapes.full(checked(shape), Number(value), dtypeArg(dtype, typeof value === 'boolean' ? 'bool' : 'float32'));
 }
+
+const spreadOver = composed('full', (value: Value, shape: Shape, dtype: DType): Value => value.astype(dtype).broadcastTo(shape));
 
 type LikeOptions = DTypeArg | { readonly dtype?: DType; readonly shape?: Shape };
 const likeOf = (x: ArrayLike, options: LikeOptions | undefined): { readonly shape: Shape; readonly dtype: DType } => {

@@ -32,7 +32,7 @@ export interface DotOptions {
   readonly rhsBatchDims?: readonly number[];
 }
 /** Sums of products over contracted axes: batch axes first, then what is left of each side. */
-export function dot(lhs: ArrayLike, rhs: ArrayLike, options: DotOptions = {}): Value {
+export const dot = composed('lax.dot', (lhs: ArrayLike, rhs: ArrayLike, options: DotOptions = {}): Value => {
   const values = [lift(lhs), lift(rhs)];
   const type = commonType(values);
   const [x, y] = values.map((value) => typed(value, { dtype: type.dtype })) as [Value, Value];
@@ -41,7 +41,7 @@ export function dot(lhs: ArrayLike, rhs: ArrayLike, options: DotOptions = {}): V
   return contracted(x, y, given
     ? { contract: [from(options.lhsContractingDims, x), from(options.rhsContractingDims, y)], batch: [from(options.lhsBatchDims, x), from(options.rhsBatchDims, y)] }
     : { contract: [[x.ndim - 1], [Math.max(0, y.ndim - 2)]], batch: [[], []] });
-}
+});
 /** JAX's form: [[contracted of x, of y], [batch of x, of y]]. */
 export function dotGeneral(lhs: ArrayLike, rhs: ArrayLike, dimensions: readonly [readonly [readonly number[], readonly number[]], readonly [readonly number[], readonly number[]]]): Value {
   const [contract, batch] = dimensions;

@@ -6,7 +6,7 @@
 import { type KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
 import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
-import { lift, type ArrayLike } from '../ops/apply.ts';
+import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { sliceAlong } from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
 import { checkCarry, closeTogether, sliceOf } from '../control/bodies.ts';
@@ -128,9 +128,9 @@ function chosen<A extends unknown[], R>(index: Value, branches: readonly ((...op
 /** The result of one of two functions; only that one runs. */
 export function cond<A extends unknown[], R>(condition: ArrayLike, whenTrue: (...operands: A) => R, whenFalse: (...operands: A) => R, ...operands: A): R {
   if (typeof condition === 'boolean') return condition ? whenTrue(...operands) : whenFalse(...operands);
-  const verdict = lift(condition);
-  return chosen((verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)).astype('int32').reshape([]), [whenFalse, whenTrue], operands);
+  return chosen(branchNumber(condition), [whenFalse, whenTrue], operands);
 }
+const branchNumber = composed('condition', (condition: ArrayLike): Value => { const verdict = lift(condition); return (verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)).astype('int32').reshape([]); });
 /** The result of the branch at `index`, which is cut off at the ends. */
 export function switchBranch<A extends unknown[], R>(index: ArrayLike, branches: readonly ((...operands: A) => R)[], ...operands: A): R {
   if (typeof index === 'number') return branches[Math.max(0, Math.min(branches.length - 1, index))]!(...operands);
@@ -140,6 +140,9 @@ export { switchBranch as switch };
 
 /** `f` of each row, one after another; with `batchSize` so many at a time: memory of one batch instead of all. */
 export function map<X, Y>(f: (x: X) => Y, xs: X, options: { readonly batchSize?: number } = {}): Y {
+  return composed('map', mapRows<X, Y>)(f, xs, options);
+}
+function mapRows<X, Y>(f: (x: X) => Y, xs: X, options: { readonly batchSize?: number }): Y {
   const own = leavesOf(xs, 'xs');
   const length = own.values[0]!.shape[0]!;
   const size = options.batchSize;
@@ -162,6 +165,9 @@ export function map<X, Y>(f: (x: X) => Y, xs: X, options: { readonly batchSize?:
 
 /** All prefixes combined by an associative function, in log2(n) steps. */
 export function associativeScan<X>(f: (a: X, b: X) => X, elements: X, options: { readonly reverse?: boolean; readonly axis?: number } = {}): X {
+  return composed('associativeScan', prefixes<X>)(f, elements, options);
+}
+function prefixes<X>(f: (a: X, b: X) => X, elements: X, options: { readonly reverse?: boolean; readonly axis?: number }): X {
   const own = leavesOf(elements, 'elements');
   const axis = options.axis ?? 0;
   const n = own.values[0]!.shape[axis]!;

@@ -70,7 +70,7 @@ export interface GradOptions {
 }
 
 /** What `valueAndGrad` works out: the value, what was passed on, and gradients per differentiated argument. */
-function valuesAndGradients(f: Call, options: GradOptions, args: readonly unknown[]): { readonly value: unknown; readonly gradients: readonly unknown[] } {
+function valuesAndGradients(f: Call, options: GradOptions, args: readonly unknown[], withValue: boolean): { readonly value: unknown; readonly gradients: readonly unknown[] } {
   const { argnums = 0, hasAux = false } = options;
   const positions = typeof argnums === 'number' ? [argnums] : argnums;
   const chosen = choose(args, positions, argumentName);
@@ -85,11 +85,13 @@ function valuesAndGradients(f: Call, options: GradOptions, args: readonly unknow
     const { results, pull } = forward(program, values, values.map(() => true));
     const seed = full([], 1, results[0]!.dtype);
     const gradients = pull(results.map((_, k) => (k === 0 ? seed : undefined)));
-    return [...results, ...gradients.map((g, k) => g ?? zeros(knownAvalOf(values[k]!)))];
+    return [...results.slice(withValue ? 0 : 1), ...gradients.map((g, k) => g ?? zeros(knownAvalOf(values[k]!)))];
   }, chosen.values);
+  // A value that nobody asked for is no output: nobody would free it.
+  const all = withValue ? outputs : [undefined, ...outputs];
   const count = leafCount(result!);
-  const gradients = chosen.withLeaves(outputs.slice(count));
-  return { value: rebuild(result!, outputs.slice(0, count)), gradients: positions.map((position) => gradients[position]) };
+  const gradients = chosen.withLeaves(all.slice(count) as readonly Value[]);
+  return { value: rebuild(result!, all.slice(0, count)), gradients: positions.map((position) => gradients[position]) };
 }
 
 function checkLoss(f: Call, structure: Structure, program: TracedProgram, hasAux: boolean): void {
@@ -103,7 +105,7 @@ const oneOrAll = (gradients: readonly unknown[], options: GradOptions): unknown 
 
 export function grad(f: Call, options: GradOptions = {}): Call {
   return named(`grad ${nameOf(f)}`, (...args) => {
-    const { value, gradients } = valuesAndGradients(f, options, args);
+    const { value, gradients } = valuesAndGradients(f, options, args, false);
     const own = oneOrAll(gradients, options);
     return options.hasAux ? [own, (value as readonly unknown[])[1]] : own;
   });
@@ -111,7 +113,7 @@ export function grad(f: Call, options: GradOptions = {}): Call {
 
 export function valueAndGrad(f: Call, options: GradOptions = {}): Call {
   return named(`valueAndGrad ${nameOf(f)}`, (...args) => {
-    const { value, gradients } = valuesAndGradients(f, options, args);
+    const { value, gradients } = valuesAndGradients(f, options, args, true);
     return [value, oneOrAll(gradients, options)];
   });
 }
@@ -150,8 +152,10 @@ export function vjp(f: Call, primals: readonly unknown[], options: AuxOptions = 
     let next = 0;
     return chosen.withLeaves(chosen.values.map((x) => (isFloat(x.dtype) ? leaving[next++]! : full(x.shape, 0, 'float32'))));
   };
-  return [out, pull, ...aux];
+  return [out, Object.assign(pull, { dispose: disposer(residuals, chosen.values) }), ...aux];
 }
+/** Frees what a linear map keeps from the forward pass, where nobody else can: the arguments are the caller's. */
+const disposer = (residuals: readonly Value[], own: readonly Value[] = []) => (): void => { for (const residual of residuals) if (!own.includes(residual)) residual.dispose(); };
 const fitted = (cotangent: Value, like: Value): Value => cotangent.astype(like.dtype).broadcastTo(like.shape);
 
 /** [f(...primals), its tangent along `tangents`]. */
@@ -187,7 +191,7 @@ export function linearize(f: Call, primals: readonly unknown[], options: AuxOpti
     const moving = chosen.values.flatMap((x, k) => (isFloat(x.dtype) ? [fitted(given[k]!, x)] : []));
     return withoutAux(rebuild(result, runProgram(split.linear, [...residuals, ...moving])), options).out;
   };
-  return [out, push, ...aux];
+  return [out, Object.assign(push, { dispose: disposer(residuals, chosen.values) }), ...aux];
 }
 
 /** Rows of the identity in the shape of `x`: one direction per element. */

@@ -42,7 +42,7 @@ export function indices(shape: readonly number[], options: { readonly dtype?: DT
 }
 export const fromfunction = (f: (...at: Value[]) => unknown, shape: readonly number[], options: { readonly dtype?: DType } = {}): unknown => f(...shape.map((_, k) => iota(shape, k, options.dtype ?? 'float32')));
 /** `f` of every one-dimensional slice along an axis. */
-export function applyAlongAxis(f: (x: Value) => Value, axis: number, x: ArrayLike): Value {
+export const applyAlongAxis = composed('applyAlongAxis', (f: (x: Value) => Value, axis: number, x: ArrayLike): Value => {
   const value = lift(x);
   const along = axisOf('applyAlongAxis', axis, value.aval);
   const front = value.moveAxis(along, value.ndim - 1);
@@ -50,9 +50,9 @@ export function applyAlongAxis(f: (x: Value) => Value, axis: number, x: ArrayLik
   const out = vmap(f as (...args: unknown[]) => unknown)(rows) as Value;
   const shaped = out.reshape([...front.shape.slice(0, -1), ...out.shape.slice(1)]);
   return out.ndim === 1 ? shaped : shaped.moveAxis(shaped.ndim - 1, along);
-}
-export const applyOverAxes = (f: (x: Value, axis: number) => Value, x: ArrayLike, axes: readonly number[]): Value =>
-  axes.reduce<Value>((value, axis) => { const out = f(value, axis); return out.ndim === value.ndim ? out : out.reshape(value.shape.map((extent, k) => (k === axisOf('applyOverAxes', axis, value.aval) ? 1 : extent))); }, lift(x));
+});
+export const applyOverAxes = composed('applyOverAxes', (f: (x: Value, axis: number) => Value, x: ArrayLike, axes: readonly number[]): Value =>
+  axes.reduce<Value>((value, axis) => { const out = f(value, axis); return out.ndim === value.ndim ? out : out.reshape(value.shape.map((extent, k) => (k === axisOf('applyOverAxes', axis, value.aval) ? 1 : extent))); }, lift(x)));
 
 export interface FloatFacts { readonly bits: number; readonly eps: number; readonly max: number; readonly min: number; readonly smallestNormal: number; readonly tiny: number; readonly dtype: DType }
 export function finfo(dtype: DTypeArg): FloatFacts {

@@ -3,7 +3,7 @@
  *
  * Depends on: core, op.
  */
-import { currentInterpreter, placeInForce } from '../core/interpreter.ts';
+import { currentInterpreter, placeInForce, type Numbers } from '../core/interpreter.ts';
 import type { Aval } from '../core/aval.ts';
 import { promote, type DType, type Typed } from '../core/dtype.ts';
 import type { Parameters } from '../core/program.ts';
@@ -25,10 +25,10 @@ export function applyAll(op: Entry, operands: readonly Value[], parameters: Para
 export const apply = (op: Entry, operands: readonly Value[], parameters: Parameters = {}): Value => applyAll(op, operands, parameters)[0]!;
 
 /** Marks a function as composed of ops: called on arrays of a device it runs as one compiled program. */
-export function composed<A extends unknown[], R>(name: string, f: (...args: A) => R): (...args: A) => R {
+export function composed<A extends unknown[], R>(name: string, f: (...args: A) => R, numbers: Numbers = 'settings'): (...args: A) => R {
   const call = (...args: A): R => {
     const interpreter = currentInterpreter();
-    return interpreter.composed === undefined ? f(...args) : interpreter.composed(name, f, args);
+    return interpreter.composed === undefined ? f(...args) : interpreter.composed(name, f, args, numbers);
   };
   return Object.defineProperty(call, 'name', { value: name });
 }

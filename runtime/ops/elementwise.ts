@@ -5,7 +5,7 @@
  * are in `compare.ts`. Depends on: core, family, arithmetic.
  */
 import type { DType } from '../core/dtype.ts';
-import { apply, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
+import { apply, composed, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
 import { applied, choose, scalarFunction } from './arithmetic.ts';
 import { binary, callable, elementwise, spread, together, typed, unary, type Binary, type Gradient, type Unary } from './family.ts';
 import { constant, dtypeOf, type Scalar, type ScalarFunction } from './scalar.ts';
@@ -73,6 +73,13 @@ export const rem: Binary = binary('rem', {
   gradient: { saves: 'inputs', rule: ([g], [x, y]) => [g, neg(mul(g!, trunc(div(x!, y!))))] },
 });
 
+/** Remainder with the sign of the divisor. */
+export const mod = composed('mod', (x: ArrayLike, y: ArrayLike): Value => {
+  const left = rem(x, y);
+  const wrong = left.notEqual(0).logicalAnd(left.less(0).notEqual(lift(y).less(0)));
+  return where(wrong, left.add(y), left);
+}, 'values');
+
 const powText = `fn tidemark_pow(x: f32, y: f32) -> f32 {
   if (y == 0.0) { return 1.0; }
   if (x >= 0.0) { return pow(x, y); }
@@ -111,7 +118,7 @@ export const pow: Binary = callable(powEntry, (x: ArrayLike, y: ArrayLike): Valu
     }
   }
   return apply(pow, together('pow', [x, y]));
-});
+}, 'values');
 function productOf(x: Value, times: number): Value {
   if (times === 1) return x;
   const half = productOf(x, times >> 1);
@@ -239,7 +246,7 @@ export const where: Entry & ((condition: ArrayLike, x: ArrayLike, y: ArrayLike) 
   const sides = [x, y].map(lift);
   const type = commonType(sides);
   return apply(where, spread('where', [typed(toCondition(lift(condition)), { dtype: 'bool' }), ...sides.map((side) => typed(side, type))]));
-});
+}, 'values');
 const toCondition = (x: Value): Value => (x.dtype === 'bool' ? x : x.notEqual(0));
 
 const conversionTo: Readonly<Record<DType, ScalarFunction>> = {

@@ -9,8 +9,9 @@ import { printDim, same, type Dim } from '../core/dim.ts';
 import { isFloat, promote, type Typed } from '../core/dtype.ts';
 import type { Effects } from '../core/effects.ts';
 import { axisOutOfRange, shapesDisagree } from '../core/errors.ts';
+import type { Numbers } from '../core/interpreter.ts';
 import type { Parameters } from '../core/program.ts';
-import { apply, commonType, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
+import { apply, commonType, composed, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
 import type { Batched, Body, GradientRule, Saved } from './op.ts';
 import type { Value } from './value.ts';
 
@@ -133,18 +134,18 @@ export function spread(id: string, values: readonly Value[]): readonly Value[] {
 export type Unary = Entry & ((x: ArrayLike) => Value);
 export type Binary = Entry & ((x: ArrayLike, y: ArrayLike) => Value);
 
-/** Makes an entry callable: the call goes to the current interpreter. */
-export const callable = <F extends (...args: never[]) => unknown>(entry: Entry, call: F): Entry & F => Object.assign(call, entry);
+/** Makes an entry callable; broadcasts and conversions that the call needs belong to it, and are one program with it. */
+export const callable = <A extends unknown[], R>(entry: Entry, call: (...args: A) => R, numbers: Numbers = 'settings'): Entry & ((...args: A) => R) => Object.assign(composed(entry.id, call, numbers), entry);
 
 export function unary(id: string, spec: ElementwiseSpec): Unary {
   const entry = elementwise(id, spec);
-  const op: Unary = callable(entry, (x: ArrayLike): Value => apply(op, together(id, [x], spec.operands)));
+  const op: Unary = callable(entry, (x: ArrayLike): Value => apply(op, together(id, [x], spec.operands)), 'values');
   return op;
 }
 
 export function binary(id: string, spec: ElementwiseSpec): Binary {
   const entry = elementwise(id, spec);
-  const op: Binary = callable(entry, (x: ArrayLike, y: ArrayLike): Value => apply(op, together(id, [x, y], spec.operands)));
+  const op: Binary = callable(entry, (x: ArrayLike, y: ArrayLike): Value => apply(op, together(id, [x, y], spec.operands)), 'values');
   return op;
 }
 

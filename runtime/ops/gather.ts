@@ -8,7 +8,7 @@ import { printAval, type Aval } from '../core/aval.ts';
 import { isKnown, type Dim } from '../core/dim.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import type { Parameters } from '../core/program.ts';
-import { apply, lift, type ArrayLike, type Entry } from './apply.ts';
+import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
 import { added, and, atMostOf, clamped, int, isInside, scalarFunction } from './arithmetic.ts';
 import { where } from './elementwise.ts';
 import { borrows, numbers } from './family.ts';
@@ -244,23 +244,20 @@ export const dynamicUpdateEntry: Entry = {
 };
 
 /** Elements of `x` where `axes` are indexed by `indices`, arrays of one shape that stands at `at`. */
-export function gather(x: ArrayLike, indices: readonly ArrayLike[], axes: readonly number[], at: number): Value {
-  return apply(gatherEntry, [lift(x), ...indexArrays(indices)], { axes, at });
-}
-export function scatter(x: Value, updates: Value, indices: readonly ArrayLike[], axes: readonly number[], at: number, combine: Combination, unique = false): Value {
-  return apply(scatterEntries[combine], [x, updates, ...indexArrays(indices)], { axes, at, unique });
-}
+export const gather = composed('gather', (x: ArrayLike, indices: readonly ArrayLike[], axes: readonly number[], at: number): Value => apply(gatherEntry, [lift(x), ...indexArrays(indices)], { axes, at }));
+export const scatter = composed('scatter', (x: Value, updates: Value, indices: readonly ArrayLike[], axes: readonly number[], at: number, combine: Combination, unique: boolean = false): Value =>
+  apply(scatterEntries[combine], [x, updates, ...indexArrays(indices)], { axes, at, unique }));
 const indexArrays = (indices: readonly ArrayLike[]): readonly Value[] => indices.map((index) => lift(index).astype('int32'));
 
 const startsOf = (starts: readonly ArrayLike[], x: Value): readonly Value[] => {
   if (starts.length !== x.ndim) throw shapesDisagree('dynamicSlice', [printAval(x.aval)], `it needs one start for each axis and got ${starts.length}`);
-  return starts.map((start) => (typeof start === 'number' ? lift(start < 0 ? start : start).astype('int32') : lift(start).astype('int32').reshape([])));
+  return starts.map((start) => (typeof start === 'number' ? lift(start).astype('int32') : lift(start).astype('int32').reshape([])));
 };
-export function dynamicSlice(x: ArrayLike, starts: readonly ArrayLike[], sizes: readonly number[]): Value {
+export const dynamicSlice = composed('dynamicSlice', (x: ArrayLike, starts: readonly ArrayLike[], sizes: readonly number[]): Value => {
   const value = lift(x);
   return apply(dynamicSliceEntry, [value, ...startsOf(starts, value)], { sizes });
-}
-export function dynamicUpdateSlice(x: ArrayLike, update: ArrayLike, starts: readonly ArrayLike[]): Value {
+});
+export const dynamicUpdateSlice = composed('dynamicUpdateSlice', (x: ArrayLike, update: ArrayLike, starts: readonly ArrayLike[]): Value => {
   const value = lift(x);
   return apply(dynamicUpdateEntry, [value, lift(update).astype(value.dtype), ...startsOf(starts, value)]);
-}
+});

@@ -6,7 +6,7 @@
  */
 import { printAval } from '../core/aval.ts';
 import { shapesDisagree } from '../core/errors.ts';
-import { apply, lift, type ArrayLike } from './apply.ts';
+import { apply, composed, lift, type ArrayLike } from './apply.ts';
 import { where } from './elementwise.ts';
 import { broadcastShape } from './family.ts';
 import { gather, scatter, type Combination } from './gather.ts';
@@ -78,7 +78,7 @@ function rangeOf(part: readonly number[], extent: number): { readonly range: Ran
 }
 
 /** x[index] as a new array. */
-export function slice(x: Value, ...index: readonly Index[]): Value {
+export const slice = composed('slice', (x: Value, ...index: readonly Index[]): Value => {
   const plan = planOf(x, index);
   const whole = plan.ranges.every(({ start, stop, stride }, axis) => start === 0 && stop === x.shape[axis] && stride === 1);
   const part = whole ? x : apply(sliceEntry, [x], { start: plan.ranges.map((r) => r.start), stop: plan.ranges.map((r) => r.stop), stride: plan.ranges.map((r) => r.stride) });
@@ -86,7 +86,7 @@ export function slice(x: Value, ...index: readonly Index[]): Value {
   const laidOut = turned.reshape(plan.layout.map((axis) => (axis === 'new' ? 1 : turned.shape[axis]!)));
   const picked = plan.layout.flatMap((axis, position) => (axis !== 'new' && typeof plan.axes[axis] === 'object' ? [{ position, indices: plan.axes[axis] }] : []));
   return picked.length === 0 ? laidOut : pick(laidOut, picked.map((p) => p.position), picked.map((p) => p.indices));
-}
+});
 
 /** Several index arrays broadcast together; their axes stand where the first was, or in front when they weren't neighbours. */
 function pick(x: Value, axes: readonly number[], arrays: readonly Value[]): Value {
@@ -115,11 +115,12 @@ export interface At {
 }
 
 export function at(x: Value, ...index: readonly Index[]): At {
-  const update = (combine: Combination) => (value: ArrayLike): Value => updated(x, index, lift(value), combine);
+  const update = (combine: Combination) => (value: ArrayLike): Value => updated(x, index, value, combine);
   return { get: () => slice(x, ...index), set: update('set'), add: update('add'), mul: update('mul'), min: update('min'), max: update('max') };
 }
 
-function updated(x: Value, index: readonly Index[], value: Value, combine: Combination): Value {
+const updated = composed('at', (x: Value, index: readonly Index[], given: ArrayLike, combine: Combination): Value => {
+  const value = lift(given);
   const plan = planOf(x, index);
   const spread = slice(x, ...index).shape;
   const updates = value.astype(x.dtype).broadcastTo(spread);
@@ -134,7 +135,7 @@ function updated(x: Value, index: readonly Index[], value: Value, combine: Combi
     return x.dynamicUpdate(combined(old, part, combine), starts);
   }
   return scatterInto(x, plan, updates, combine);
-}
+});
 
 function combined(old: Value, part: Value, combine: Exclude<Combination, 'set'>): Value {
   switch (combine) {
@@ -170,8 +171,8 @@ function scatterInto(x: Value, plan: Plan, updates: Value, combine: Combination)
 }
 
 /** Elements along one axis at whole-number positions; without an axis, of the flattened array. */
-export function take(x: Value, indices: ArrayLike, axis: number | null | undefined): Value {
+export const take = composed('take', (x: Value, indices: ArrayLike, axis: number | null | undefined): Value => {
   const source = axis === null || axis === undefined ? x.reshape([-1]) : x;
   const along = axis === null || axis === undefined ? 0 : axis < 0 ? axis + x.ndim : axis;
   return gather(source, [fromFront(lift(indices), source.shape[along]!)], [along], along);
-}
+});

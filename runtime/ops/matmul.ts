@@ -8,7 +8,7 @@ import { printDim, same } from '../core/dim.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import type { Parameters } from '../core/program.ts';
 import { promote } from '../core/dtype.ts';
-import { apply, commonType, lift, type ArrayLike, type Entry } from './apply.ts';
+import { apply, commonType, composed, lift, type ArrayLike, type Entry } from './apply.ts';
 import { borrows, broadcastShape, numbers, typed } from './family.ts';
 import type { Value } from './value.ts';
 
@@ -72,21 +72,19 @@ function cotangentOf(g: Value, x: Value, y: Value, { contract, batch }: Dimensio
   const ownFree = freeAxes(own.ndim, [...contract[ownSide], ...batch[ownSide]]);
   const otherFree = freeAxes(other.ndim, [...contract[otherSide], ...batch[otherSide]]);
   const batches = batch[0].map((_, k) => k);
-  const ownStart = side === 0 ? batches.length : batches.length + otherFree.length;
   const otherStart = side === 0 ? batches.length + ownFree.length : batches.length;
   const gOther = otherFree.map((_, k) => otherStart + k);
   // [batch, own free, other's contracted axes in ascending order] or, for the right side, with the factors swapped so that its own layout needs no transpose.
   const product = side === 0
     ? dot(g, other, { contract: [gOther, otherFree], batch: [batches, batch[otherSide]] })
     : dot(other, g, { contract: [otherFree, gOther], batch: [batch[otherSide], batches] });
-  void ownStart;
   const contractedOrder = [...contract[otherSide].keys()].sort((a, b) => contract[otherSide][a]! - contract[otherSide][b]!).map((k) => contract[ownSide][k]!);
   const axesNow = side === 0 ? [...batch[ownSide], ...ownFree, ...contractedOrder] : [...batch[ownSide], ...contractedOrder, ...ownFree];
   return product.transpose(own.shape.map((_, axis) => axesNow.indexOf(axis)));
 }
 
 /** NumPy's matmul: vectors are rows or columns, leading axes broadcast. */
-export function matmul(a: ArrayLike, b: ArrayLike): Value {
+export const matmul = composed('matmul', (a: ArrayLike, b: ArrayLike): Value => {
   const values = [a, b].map(lift);
   const type = commonType(values);
   const [x, y] = values.map((value) => typed(value, type)) as [Value, Value];
@@ -94,12 +92,11 @@ export function matmul(a: ArrayLike, b: ArrayLike): Value {
   if (x.ndim === 1 || y.ndim === 1 || y.ndim === 2) {
     // No batch on the right: everything before the last axis of the left is free.
     if (y.ndim <= 2) return dot(x, y, { contract: [[x.ndim - 1], [y.ndim === 1 ? 0 : y.ndim - 2]], batch: [[], []] });
-    const product = dot(y, x, { contract: [[y.ndim - 2], [0]], batch: [[], []] });
-    return product;
+    return dot(y, x, { contract: [[y.ndim - 2], [0]], batch: [[], []] });
   }
   const batchRank = Math.max(x.ndim, y.ndim) - 2;
   const batch = broadcastShape('matmul', [{ shape: x.shape.slice(0, -2), dtype: x.dtype }, { shape: y.shape.slice(0, -2), dtype: y.dtype }]) as readonly number[];
   const [left, right] = [x, y].map((value) => value.broadcastTo([...batch, ...value.shape.slice(-2)])) as [Value, Value];
   const axes = batch.map((_, k) => k);
   return dot(left, right, { contract: [[batchRank + 1], [batchRank]], batch: [axes, axes] });
-}
+});

@@ -69,11 +69,7 @@ export abstract class Array implements HasAval {
   mul(other: ArrayLike): Array { return elementwise.mul(this, other); }
   div(other: ArrayLike): Array { return elementwise.div(this, other); }
   /** Remainder with the sign of the divisor, as Python has it. */
-  mod(other: ArrayLike): Array {
-    const rest = elementwise.rem(this, other);
-    const wrong = rest.notEqual(0).logicalAnd(compare.lessThan(rest, 0).notEqual(compare.lessThan(other, 0)));
-    return elementwise.where(wrong, rest.add(other), rest);
-  }
+  mod(other: ArrayLike): Array { return elementwise.mod(this, other); }
   pow(other: ArrayLike): Array { return elementwise.pow(this, other); }
   neg(): Array { return elementwise.neg(this); }
   maximum(other: ArrayLike): Array { return elementwise.maximum(this, other); }

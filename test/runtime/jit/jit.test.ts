@@ -89,6 +89,16 @@ describe('the life of arrays', () => {
     assert.deepEqual([x.shape, x.isDisposed], [[1024], true]);
   });
 
+  it('leaves nothing behind of conversions, broadcasts and index steps that an eager call needs', () => {
+    const [x, row, whole] = [np.ones([4, 3]), np.ones([3]), np.arange(3)];
+    const before = inUse();
+    const results = [x.add(row), x.mul(whole), x.mod(2), x.slice(1, [0, 2]), x.at(1).add(5), x.take(whole, 0), np.where(x.greater(0), row, 2), x.sum(0, true), x.max(1), np.einsum('ij,j->i', x, row), x.pow(3), whole.div(2)];
+    const made = results.length + 1;
+    assert.equal(inUse() - before, 256 * made);
+    for (let k = 0; k < 20; k++) x.mul(k + 0.5).dispose();
+    assert.equal(inUse() - before, 256 * made);
+  });
+
   it('ends with a scope, but for what it returns, also when it throws', async () => {
     const before = inUse();
     const kept = scope(() => { const x = np.ones([256]); return { sum: x.add(1), list: [x.mul(2)] }; });

@@ -1,0 +1,177 @@
+/**
+ * The same runtime under jax-js's ownership: a program runs on it when its import is changed to `tidemark/jax-js`.
+ *
+ * Operations, readers and transformations consume their arguments, `.ref` keeps them, and an argument that is passed with
+ * its last reference is donated by itself. Depends on: api.
+ */
+import './api/eager.ts';
+import type { DType as DTypeName } from './core/dtype.ts';
+import type { Value } from './ops/value.ts';
+import * as borrowedLax from './api/lax.ts';
+import * as borrowedNn from './api/nn.ts';
+import * as borrowedNumpy from './api/numpy.ts';
+import * as borrowedRandom from './api/random.ts';
+import * as borrowedSpecial from './api/scipy-special.ts';
+import * as trees from './functions/tree.ts';
+import * as transforms from './functions/transforms.ts';
+import { checkpoint as checkpointOf, type CheckpointOptions } from './functions/calls.ts';
+import { cross } from './functions/linalg.ts';
+import { DeviceArray } from './api/array.ts';
+import { sharedHandle } from './api/execute.ts';
+import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start } from './api/init.ts';
+import { jitFunction, type JitOptions } from './api/jit.ts';
+import { asTraced, Array as OwnedArray, consuming, holding, unwrapped } from './api/owned.ts';
+import { array as borrowedArray, type Nested } from './functions/creation.ts';
+
+/** Every function of a namespace on owned arrays. */
+export type Owned<T> = T extends Value ? OwnedArray
+  : T extends (...args: infer A) => infer R ? (...args: OwnedList<A>) => Owned<R>
+  : T extends readonly (infer E)[] ? (number extends T['length'] ? Owned<E>[] : { [K in keyof T]: Owned<T[K]> })
+  : T extends object ? { [K in keyof T]: Owned<T[K]> } : T;
+type OwnedList<A extends readonly unknown[]> = { [K in keyof A]: Owned<A[K]> };
+
+/** Functions that look at metadata only. */
+const inspectors: ReadonlySet<string> = new Set(['shape', 'ndim', 'size', 'isscalar', 'resultType', 'promoteTypes', 'broadcastShapes', 'finfo', 'iinfo']);
+/** Functions that take functions: their arguments are traced under ownership too. */
+const isFunction = (value: unknown): value is (...args: unknown[]) => unknown => typeof value === 'function';
+
+function owning<N extends object>(namespace: N): Owned<N> {
+  const wrap = (name: string, member: unknown): unknown => {
+    if (name === 'Array') return OwnedArray;
+    if (isFunction(member)) {
+      const call = (...args: unknown[]): unknown => {
+        if (inspectors.has(name)) return member(...args.map((arg) => unwrapped(arg, (array) => array.value)));
+        const functions = args.some(isFunction);
+        return consuming(member, functions ? args.map((arg) => (isFunction(arg) ? asTraced(arg) : arg)) : args, { donates: !functions });
+      };
+      return Object.defineProperty(call, 'name', { value: name });
+    }
+    return typeof member === 'object' && member !== null && !globalThis.Array.isArray(member) ? owning(member) : member;
+  };
+  return Object.fromEntries(Object.entries(namespace).map(([name, member]) => [name, wrap(name, member)])) as Owned<N>;
+}
+
+export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Bool: 'bool', Float16: 'float16' } as const satisfies Readonly<Record<string, DTypeName>>;
+export type DType = DTypeName;
+export { OwnedArray as Array };
+
+export const numpy = owning({ ...borrowedNumpy, cross, DType });
+export const lax = owning(borrowedLax);
+export const nn = owning(borrowedNn);
+export const scipySpecial = owning(borrowedSpecial);
+/** As jax-js has it, `split` gives one array of keys. */
+export const random = owning({ ...borrowedRandom, split: borrowedRandom.splitKeys });
+
+const leafRef = (leaf: unknown): unknown => (leaf instanceof OwnedArray ? leaf.ref : leaf);
+export const tree = {
+  flatten: trees.flatten,
+  leaves: trees.leaves,
+  structure: trees.structure,
+  unflatten: trees.unflatten,
+  map: trees.map,
+  /** One more reference on every array. */
+  ref: <T>(value: T): T => trees.map(leafRef as (...values: never[]) => unknown, value) as T,
+  /** Takes one reference of every array. */
+  dispose: (value: unknown): void => { for (const leaf of trees.leaves(value)) if (leaf instanceof OwnedArray && !leaf.isDisposed) leaf.dispose(); },
+  JsTreeDef: trees.TreeDef,
+};
+
+type AnyFunction = (...args: never[]) => unknown;
+export type OwnedFunction<F extends AnyFunction> = F & { dispose(): void };
+
+/** Runs a transformation of `f`: what it consumes for good while it is traced ends after the call. */
+function transformed(call: (...args: unknown[]) => unknown, args: readonly unknown[]): unknown {
+  const held: Value[] = [];
+  try {
+    return holding(held, () => consuming(call, args, { donates: false }));
+  } finally {
+    for (const value of held) value.dispose();
+  }
+}
+
+/** Compiled; arguments that come with their last reference are donated. `dispose()` drops programs and what they hold. */
+export function jit<F extends AnyFunction>(f: F, options: Pick<JitOptions, 'staticArgnums'> = {}): OwnedFunction<F> {
+  const held: Value[] = [];
+  const compiled = jitFunction(asTraced(f), options, { original: f, automatic: true });
+  const call = (...args: unknown[]): unknown => holding(held, () => consuming(compiled, args, { donates: true }));
+  const dispose = (): void => {
+    compiled.dispose();
+    for (const value of held.splice(0)) value.dispose();
+  };
+  return Object.assign(Object.defineProperty(call, 'name', { value: f.name }), { dispose }) as unknown as OwnedFunction<F>;
+}
+
+const transform = <O>(of: (f: (...args: unknown[]) => unknown, options?: O) => (...args: unknown[]) => unknown) =>
+  <F extends AnyFunction>(f: F, options?: O): ((...args: Parameters<F>) => never) => {
+    const call = of(asTraced(f), options);
+    return ((...args: unknown[]) => transformed(call, args)) as never;
+  };
+
+type First<F extends AnyFunction> = Parameters<F>[0];
+export const grad = transform(transforms.grad) as <F extends AnyFunction>(f: F, options?: transforms.GradOptions) => (...args: Parameters<F>) => First<F>;
+export const valueAndGrad = transform(transforms.valueAndGrad) as <F extends AnyFunction>(f: F, options?: transforms.GradOptions) => (...args: Parameters<F>) => [ReturnType<F>, First<F>];
+export const vmap = transform(transforms.vmap as (f: (...args: unknown[]) => unknown, options?: number | readonly transforms.Axes[] | transforms.VmapOptions) => (...args: unknown[]) => unknown) as
+  <F extends AnyFunction>(f: F, inAxes?: number | readonly transforms.Axes[] | transforms.VmapOptions) => (...args: Parameters<F>) => ReturnType<F>;
+export const jacfwd = transform(transforms.jacfwd) as <F extends AnyFunction>(f: F, options?: { readonly argnums?: number }) => (...args: Parameters<F>) => ReturnType<F>;
+export const jacrev = transform(transforms.jacrev) as typeof jacfwd;
+export const jacobian = jacrev;
+export const hessian = transform(transforms.hessian) as typeof jacfwd;
+export const checkpoint = transform(checkpointOf as (f: (...args: unknown[]) => unknown, options?: CheckpointOptions) => (...args: unknown[]) => unknown) as <F extends AnyFunction>(f: F, options?: CheckpointOptions) => F;
+
+/**
+ * Residuals outlive the call that made them: they are other handles of the same buffers, until the linear map is disposed.
+ */
+function keepingResiduals(of: (args: unknown[]) => unknown[], args: readonly unknown[]): unknown[] {
+  const handles: DeviceArray[] = [];
+  const own = trees.map(((leaf: unknown) => {
+    if (!(leaf instanceof DeviceArray)) return leaf;
+    const handle = sharedHandle(leaf);
+    handles.push(handle);
+    return handle;
+  }) as (...values: never[]) => unknown, args) as unknown[];
+  const [out, linear, ...rest] = of(own) as [unknown, ((...given: unknown[]) => unknown) & { dispose(): void }, ...unknown[]];
+  const dispose = (): void => {
+    linear.dispose();
+    for (const handle of handles) handle.dispose();
+  };
+  return [out, Object.assign((...given: unknown[]) => linear(...given), { dispose }), ...rest];
+}
+
+type Primals<F extends AnyFunction> = readonly [...Parameters<F>];
+export function vjp<F extends AnyFunction>(f: F, primals: Primals<F>, options: { readonly hasAux?: boolean } = {}): [ReturnType<F>, OwnedFunction<(cotangents: ReturnType<F>) => Parameters<F>>] {
+  return transformed((...args) => keepingResiduals((own) => transforms.vjp(asTraced(f), own, options), args), primals) as never;
+}
+export function linearize<F extends AnyFunction>(f: F, primals: Primals<F>, options: { readonly hasAux?: boolean } = {}): [ReturnType<F>, OwnedFunction<(...tangents: Parameters<F>) => ReturnType<F>>] {
+  return transformed((...args) => keepingResiduals((own) => transforms.linearize(asTraced(f), own, options), args), primals) as never;
+}
+export function jvp<F extends AnyFunction>(f: F, primals: Primals<F>, tangents: Primals<F>, options: { readonly hasAux?: boolean } = {}): [ReturnType<F>, ReturnType<F>] {
+  return transformed((p, t) => transforms.jvp(asTraced(f), p as unknown[], t as unknown[], options), [primals, tangents]) as never;
+}
+export const makeJaxpr = <F extends AnyFunction>(f: F) => (...args: Parameters<F>): { readonly jaxpr: { toString(): string } } => ({ jaxpr: consuming(((...own: unknown[]) => ({ text: String(transforms.makeJaxpr(asTraced(f))(...own)) })) as (...own: unknown[]) => unknown, args, { donates: false }) as { toString(): string } });
+
+export type Device = 'cpu' | 'webgpu' | 'wasm' | 'webgl';
+const ours = (device: Device): 'cpu' | 'webgpu' => (device === 'webgpu' ? 'webgpu' : 'cpu');
+export const devices = deviceNames;
+/** Opens devices; `wasm` and `webgl` are served by `cpu`. */
+export async function init(...wanted: Device[]): Promise<Device[]> {
+  const [first] = wanted;
+  await start(first === undefined ? {} : ours(first));
+  return [...deviceNames()] as Device[];
+}
+/** The device in use. It is chosen once, by `init` or the first array. */
+export function defaultDevice(device?: Device): Device {
+  if (device !== undefined) void start(ours(device));
+  return deviceName() as Device;
+}
+export const blockUntilReady = async <T>(value: T): Promise<T> => { await untilReady(); return value; };
+export async function devicePut<T>(value: T): Promise<T> {
+  return trees.map(((leaf: unknown) => (leaf instanceof OwnedArray ? leaf : new OwnedArray(borrowedArray(leaf as Nested)))) as (...values: never[]) => unknown, value) as T;
+}
+
+/** The types that jax-js has beside the functions of `numpy`; nothing of it is left when it runs. */
+// eslint-disable-next-line @typescript-eslint/no-namespace
+export declare namespace numpy {
+  export type Array = OwnedArray;
+  export type ArrayLike = OwnedArray | number | boolean;
+  export type DType = DTypeName;
+}
