@@ -66,7 +66,7 @@ export function createAttach({ cwd, maps }: AttachOptions): Attach {
   }
 
   function frame(one: Frame): Frame {
-    const key = `${one.line}:${one.column}:${one.functionLine ?? 0}:${one.functionColumn ?? 0}:${one.function ?? ''}:${one.file}`;
+    const key = `${one.line}:${one.column}:${one.functionLine ?? 0}:${one.functionColumn ?? 0}:${one.function ?? ''}:${one.compiled === true ? 'c' : ''}:${one.file}`;
     let result = frames.get(key);
     if (result === undefined) frames.set(key, (result = mapped(one)));
     return result;

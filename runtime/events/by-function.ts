@@ -77,7 +77,8 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
     let known = ofProgram.get(program);
     if (known === undefined) {
       const frame = compiledFrame(places, place, name, profile);
-      const inside = frame?.functionLine !== undefined && frame.function !== undefined;
+      // What stands where it was called is another function than the one that was traced.
+      const inside = frame?.functionLine !== undefined && (frame.compiled === true || frame.function === name);
       known = counting(frame?.file ?? '(unknown)', inside ? frame.function! : name, frame?.functionLine ?? frame?.line ?? 1);
       ofProgram.set(program, known);
     }
@@ -150,7 +151,7 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
 
 /**
  * The user's function that a program was traced from: the one of its name among those that its values were made in, else
- * the one that made its last output, else whatever stands where it was called.
+ * the one that a compiler was given, else whatever stands where it was called.
  */
 function compiledFrame(
   places: ReadonlyMap<number, readonly Frame[]>,
@@ -158,13 +159,11 @@ function compiledFrame(
   name: string,
   profile: ProgramProfile,
 ): Frame | undefined {
-  const frames = profile.values
-    .filter((value) => value.what !== 'argument')
-    .map((value) => places.get(value.place)?.find((frame) => frame.library === undefined));
-  const inside = frames.filter((frame) => frame?.functionLine !== undefined && named(frame.function));
+  const frames = profile.values.flatMap((value) => (value.what === 'argument' ? [] : (places.get(value.place) ?? [])));
+  const inside = frames.filter((frame) => frame.library === undefined && frame.functionLine !== undefined && named(frame.function));
   return (
-    inside.find((frame) => frame!.function === name || frame!.function!.endsWith(`.${name}`)) ??
-    inside.at(-1) ??
+    inside.find((frame) => frame.function === name || frame.function!.endsWith(`.${name}`)) ??
+    inside.find((frame) => frame.compiled === true) ??
     places.get(place)?.find((one) => one.library === undefined)
   );
 }

@@ -18,6 +18,8 @@ export interface Frame extends Place {
   /** Where the function of this frame begins, when known: two functions of one name are told apart by it. */
   readonly functionLine?: number;
   readonly functionColumn?: number;
+  /** Its function is what a compiler of functions was given: `jit((x) => …)`. */
+  readonly compiled?: true;
 }
 
 export type Event =

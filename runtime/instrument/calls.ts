@@ -12,6 +12,8 @@ import type { FunctionEntry, Positions, RewriteTable } from './rewrite.ts';
 export interface Calls {
   /** The frame as it would be without the additions, and the counted function it lies in. */
   settle(frame: Frame): Frame;
+  /** A settled frame with those that its function is written in: what a traced line ran under. */
+  around(frame: Frame): readonly Frame[];
   /** The counted function that a settled frame lies in. */
   functionOf(frame: Frame): object | undefined;
   /** Writes an `enter` for each function of the stack that was called again since it was last seen allocating. */
@@ -104,6 +106,24 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
       const settled = { ...rest, ...named, line, column, functionLine: entry.start[0], functionColumn: entry.start[1] };
       ofFrame.set(settled, counted);
       return settled;
+    },
+    around(frame) {
+      const known = files.get(frame.file);
+      if (known === undefined || frame.library !== undefined) return [frame];
+      const [own, ...outer] = known.positions.functionsAt(frame.line, frame.column);
+      const frames = outer.map((entry): Frame => {
+        const { name } = known.counted.get(entry.id)!;
+        return {
+          file: frame.file,
+          line: frame.line,
+          column: frame.column,
+          functionLine: entry.start[0],
+          functionColumn: entry.start[1],
+          ...(name === '' ? {} : { function: name }),
+          ...(entry.compiled ? { compiled: true } : {}),
+        };
+      });
+      return [own?.compiled === true ? { ...frame, compiled: true } : frame, ...frames];
     },
     functionOf: (frame) => ofFrame.get(frame),
     enter(frames) {

@@ -117,7 +117,7 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
       switch (event.kind) {
         case 'place':
           places.define(event.id, event.frames);
-          return send({ ...event, frames: event.frames.map(calls.settle) });
+          return send({ ...event, frames: event.frames.map(calls.settle).flatMap(calls.around) });
         case 'allocate':
         case 'reuse':
         case 'run':

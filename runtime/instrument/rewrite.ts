@@ -18,6 +18,7 @@ export const tableName = '$tidemarkTable';
 export interface FunctionEntry {
   readonly id: number;
   readonly name: string;
+  readonly compiled: boolean;
   readonly start: Point;
   readonly end: Point;
 }
@@ -43,7 +44,13 @@ export function rewrite(source: string, file: string, firstId: number): Rewritte
   const scanned = scan(source);
   if (scanned === undefined) return undefined;
   const point = pointsOf(source);
-  const functions = scanned.functions.map((one, i) => ({ id: firstId + i, name: one.name, start: point(one.start), end: point(one.end) }));
+  const functions = scanned.functions.map((one, i) => ({
+    id: firstId + i,
+    name: one.name,
+    compiled: one.compiled,
+    start: point(one.start),
+    end: point(one.end),
+  }));
   const inserts = scanned.functions.flatMap((one, i) => insertsOf(one, firstId + i));
   // The head holds the table of all that is added, itself with the length that it will have.
   const bodyAdded = inserts.map(({ offset, text }) => [...point(offset), text.length] as const);
@@ -100,6 +107,8 @@ function pointsOf(source: string): (offset: number) => Point {
 export interface Positions {
   original(line: number, column: number): Point;
   functionAt(line: number, column: number): FunctionEntry | undefined;
+  /** All functions that it lies in, innermost first. */
+  functionsAt(line: number, column: number): readonly FunctionEntry[];
 }
 
 export function positionsOf({ functions, added }: RewriteTable): Positions {
@@ -121,15 +130,14 @@ export function positionsOf({ functions, added }: RewriteTable): Positions {
       }
       return [line, column - before];
     },
-    functionAt(line, column) {
-      let inner: FunctionEntry | undefined;
-      for (const one of functions) {
-        if (!before(one.start, [line, column]) || !before([line, column], one.end)) continue;
-        if (inner === undefined || before(inner.start, one.start)) inner = one;
-      }
-      return inner;
-    },
+    functionAt: (line, column) => functionsAt(line, column)[0],
+    functionsAt,
   };
+
+  function functionsAt(line: number, column: number): readonly FunctionEntry[] {
+    const around = functions.filter((one) => before(one.start, [line, column]) && before([line, column], one.end));
+    return around.toSorted((a, b) => (before(a.start, b.start) ? 1 : -1));
+  }
 }
 
 const before = (a: Point, b: Point): boolean => a[0] < b[0] || (a[0] === b[0] && a[1] <= b[1]);

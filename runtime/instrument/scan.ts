@@ -7,6 +7,8 @@
  */
 export interface ScannedFunction {
   readonly name: string;
+  /** It is written as the argument of a compiler of functions: `step = jit((x) => …)`. */
+  readonly compiled: boolean;
   /** From the function's name or parameters to the end of its body. */
   readonly start: number;
   readonly end: number;
@@ -31,10 +33,17 @@ interface Bracket {
   readonly before: readonly Token[];
   readonly opened: number;
   /** A function whose body this brace is. */
-  body: { readonly name: string; readonly start: number; readonly offset: number } | undefined;
+  body: { readonly name: string; readonly compiled: boolean; readonly start: number; readonly offset: number } | undefined;
   readonly template: boolean;
   /** Arrow bodies without braces that end where this bracket closes, at the latest. */
-  readonly arrows: { readonly name: string; readonly start: number; readonly offset: number; questions: number; line: boolean }[];
+  readonly arrows: {
+    readonly name: string;
+    readonly compiled: boolean;
+    readonly start: number;
+    readonly offset: number;
+    questions: number;
+    line: boolean;
+  }[];
   /** `class` was seen, and its body not yet. */
   classAhead: boolean;
 }
@@ -65,7 +74,13 @@ export function scan(source: string): Scanned | undefined {
     while (arrows.length > 0) {
       const arrow = arrows.pop()!;
       if (!arrow.line)
-        functions.push({ name: arrow.name, start: arrow.start, end, body: { kind: 'expression', offset: arrow.offset, end } });
+        functions.push({
+          name: arrow.name,
+          compiled: arrow.compiled,
+          start: arrow.start,
+          end,
+          body: { kind: 'expression', offset: arrow.offset, end },
+        });
     }
   }
 
@@ -128,17 +143,19 @@ export function scan(source: string): Scanned | undefined {
     if (c === '=' && source[at + 1] === '>') {
       const bare = last()?.text !== ')';
       const start = bare ? (last()?.start ?? at) : parametersStart;
-      const name = bare ? boundName(recent.slice(0, -1)) : boundName(beforeParameters);
+      const before = bare ? recent.slice(0, -1) : beforeParameters;
+      const name = boundName(before);
+      const compiled = isCompiled(before);
       push('=>', at);
       at += 2;
       const body = skipBlank(source, at);
       if (source[body] === '{') {
         const { end, opened } = bodyOf(source, body);
-        stack.push({ ...bracket('{', [], body, false), body: { name, start, offset: end } });
+        stack.push({ ...bracket('{', [], body, false), body: { name, compiled, start, offset: end } });
         recent.push({ text: '{', start: body });
         at = opened;
       } else if (body < source.length) {
-        top().arrows.push({ name, start, offset: body, questions: 0, line: false });
+        top().arrows.push({ name, compiled, start, offset: body, questions: 0, line: false });
         at = body;
       }
       continue;
@@ -148,7 +165,8 @@ export function scan(source: string): Scanned | undefined {
       const opened = bracket(c, [...recent], at, false);
       if (c === '{') top().classAhead = false;
       const body = isBody ? bodyOf(source, at) : undefined;
-      if (body !== undefined) opened.body = { ...nameAndStart(beforeParameters, parametersStart), offset: body.end };
+      if (body !== undefined)
+        opened.body = { ...nameAndStart(beforeParameters, parametersStart), compiled: isCompiled(beforeParameters), offset: body.end };
       stack.push(opened);
       push(c, at);
       at = body?.opened ?? at + 1;
@@ -165,6 +183,7 @@ export function scan(source: string): Scanned | undefined {
       if (opened.body !== undefined)
         functions.push({
           name: opened.body.name,
+          compiled: opened.body.compiled,
           start: opened.body.start,
           end: at + 1,
           body: { kind: 'block', offset: opened.body.offset },
@@ -228,6 +247,15 @@ function nameAndStart(before: readonly Token[], parameters: number): { name: str
     };
   return { name: word.text === '""' || word.text === ']' ? '' : word.text, start: word.start };
 }
+
+/** The words before the function are a call that compiles it. */
+function isCompiled(before: readonly Token[]): boolean {
+  const words = before.filter(({ text }) => text !== 'function' && text !== 'async' && text !== '*');
+  const last = words.at(-1)?.text === '(' ? words : words.slice(0, -1);
+  return last.at(-1)?.text === '(' && compilers.has(last.at(-2)?.text ?? '');
+}
+
+const compilers: ReadonlySet<string> = new Set(['jit', 'pmap']);
 
 /** `const step = …`, `step: …`, `x.step = …`, `step = jit(…`: the name that a function without one is bound to. */
 function boundName(before: readonly Token[]): string {
