@@ -126,25 +126,10 @@ const updated = composed('at', (x: Value, index: readonly Index[], given: ArrayL
   const updates = value.astype(x.dtype).broadcastTo(spread);
   const arrays = plan.axes.some((axis) => typeof axis === 'object');
   const contiguous = plan.ranges.every((r) => r.stride === 1) && plan.reversed.length === 0;
-  if (!arrays && contiguous) {
-    const starts = plan.ranges.map((r) => r.start);
-    const block = plan.ranges.map((r) => r.stop - r.start);
-    const part = updates.reshape(block);
-    if (combine === 'set') return x.dynamicUpdate(part, starts);
-    const old = apply(sliceEntry, [x], { start: starts, stop: plan.ranges.map((r) => r.stop), stride: starts.map(() => 1) });
-    return x.dynamicUpdate(combined(old, part, combine), starts);
-  }
+  // One block that is replaced is written as such; combined, it goes through the update that reads what is there itself.
+  if (!arrays && contiguous && combine === 'set') return x.dynamicUpdate(updates.reshape(plan.ranges.map((r) => r.stop - r.start)), plan.ranges.map((r) => r.start));
   return scatterInto(x, plan, updates, combine);
 });
-
-function combined(old: Value, part: Value, combine: Exclude<Combination, 'set'>): Value {
-  switch (combine) {
-    case 'add': return old.add(part);
-    case 'mul': return old.mul(part);
-    case 'min': return old.minimum(part);
-    case 'max': return old.maximum(part);
-  }
-}
 
 /** Every axis is indexed by an array: given ones as they are, ranges and numbers as counts. */
 function scatterInto(x: Value, plan: Plan, updates: Value, combine: Combination): Value {
