@@ -14,7 +14,7 @@ import type { Value } from '../ops/value.ts';
 import { concatenate, flip, roll } from './shaping.ts';
 
 export interface ComplexPair { readonly real: Value; readonly imag: Value }
-interface PairLike { readonly real: ArrayLike; readonly imag: ArrayLike }
+export interface PairLike { readonly real: ArrayLike; readonly imag: ArrayLike }
 
 const largestTable = 64;
 /** A factor of n that is at most the table's length; n itself when it has none. */
