@@ -28,6 +28,8 @@ export interface CompiledFunction {
   readonly donateArgnums: readonly number[];
   readonly staticArgnums: readonly number[];
   readonly axisName: string | undefined;
+  /** What the compiled function itself is called: `step`, `this.run`. */
+  bound: string | undefined;
   /** Distinguishes functions that one `jit(…)` made at different times. */
   readonly serial: number;
 }

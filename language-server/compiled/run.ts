@@ -202,6 +202,8 @@ export class Run {
   }
 
   private named(value: unknown, name: string, span: Span | undefined): void {
+    const compiled = typeof value === 'function' ? this.compiled.get(value) : undefined;
+    if (compiled !== undefined) compiled.bound ??= name;
     if (!isArrayLike(value)) return;
     const life = this.ledger.lifeOf(value);
     if (life === undefined || (life.name !== undefined && life.declaration !== undefined)) return;
@@ -307,6 +309,7 @@ export class Run {
       ],
       staticArgnums: numbersIn(options, 'staticArgnums'),
       axisName: namesIn(options, 'axisName')[0],
+      bound: undefined,
       serial: this.serial++,
     });
   }
@@ -329,6 +332,7 @@ export class Run {
       donateArgnums: how === 'vmap' ? (this.compiled.get(target)?.donateArgnums ?? []) : [],
       staticArgnums: [],
       axisName: undefined,
+      bound: undefined,
       serial: this.serial++,
     });
   }

@@ -34,7 +34,16 @@ const keys = new Map<string, symbol>();
 export function analysisOf({ project, unit, shared }: Asked): Analysis {
   const key = keys.get(unit.file) ?? Symbol(unit.file);
   keys.set(unit.file, key);
-  return shared(key, () => analyse(project, rootsFor(project, unit, shared(callersKey, () => callers(project)))));
+  return shared(key, () =>
+    analyse(
+      project,
+      rootsFor(
+        project,
+        unit,
+        shared(callersKey, () => callers(project)),
+      ),
+    ),
+  );
 }
 
 /** Files that are walked for one file; of very many callers the nearest are enough to know shapes. */

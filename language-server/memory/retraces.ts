@@ -38,7 +38,7 @@ export function retraces({ exploration }: Analysis): readonly Retrace[] {
       found.set(at, {
         span: call.span,
         jit: call.function.jit,
-        name: call.function.name,
+        name: call.function.bound ?? call.function.name,
         programs: signatures.size,
         examples: [...signatures].slice(0, 3),
       });

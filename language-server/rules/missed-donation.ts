@@ -82,7 +82,10 @@ function finding(
   { positions, savesBytes, bytesBefore, bytesAfter, atMost }: Saving,
 ): Finding {
   const given = call.arguments.filter(({ position }) => positions.includes(position));
-  const names = given.map(({ name, position }) => (name === undefined ? `argument ${position}` : `\`${name}\``));
+  const leaves = analysis.callsAt(call.span)[0]?.leaves ?? [];
+  const names = given.map(
+    ({ name, position }) => quoted(name ?? rootOf(leaves.find(({ argument }) => argument === position)?.path)) ?? `argument ${position}`,
+  );
   const frees = given.flatMap(({ freedAt }) => freedAt);
   return {
     span: call.span,
@@ -107,7 +110,7 @@ function intents(context: RuleContext, analysis: Analysis, call: CompiledCall, p
     return [
       {
         kind: 'donateAtJit',
-        title: `donate ${positions.length === 1 ? `argument ${positions[0]}` : `arguments ${positions.join(', ')}`} of \`${call.name}\``,
+        title: `donate ${positions.length === 1 ? `argument ${positions[0]}` : `arguments ${positions.join(', ')}`} of ${quoted(call.name) ?? quoted(analysis.callsAt(call.span)[0]?.function.bound) ?? 'the compiled function'}`,
         safe: proven && only,
         jit: call.jit,
         positions,
@@ -130,6 +133,11 @@ function allows(analysis: Analysis, call: CompiledCall, position: number): boole
   const argument = call.arguments.find((other) => other.position === position);
   return argument !== undefined && (argument.donated !== undefined || isDead(analysis, call, argument));
 }
+
+const quoted = (name: string | undefined): string | undefined => (name === undefined || name === '' ? undefined : `\`${name}\``);
+
+/** The name of the parameter in the path of a leaf. */
+const rootOf = (path: string | undefined): string | undefined => (path === undefined ? undefined : /^[\w$]+/.exec(path)?.[0]);
 
 const once = (spans: readonly Span[]): readonly Span[] => [...new Map(spans.map((span) => [spanKey(span), span])).values()];
 
