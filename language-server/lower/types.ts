@@ -27,7 +27,7 @@ export function packageOf(declaration: ts.Node): string | undefined {
     return name === '@types/node' ? 'lib' : name;
   }
   if (/\/lib\.[\w.]+\.d\.ts$/.test(file)) return 'lib';
-  const own = /^(.*)\/(?:dist\/types\/)?runtime\/.*\.(?:d\.)?ts$/.exec(file);
+  const own = /^(.*?)(?:\/dist\/types)?\/runtime\/(?!.*\/runtime\/).*\.(?:d\.)?ts$/.exec(file);
   return own === null ? undefined : ownPackage(own[1]!, /\/runtime\/jax-js\.(?:d\.)?ts$/.test(file));
 }
 
