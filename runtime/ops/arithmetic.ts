@@ -76,3 +76,6 @@ export function unravelled(offset: Scalar, shape: readonly number[]): readonly S
   }
   return shape.length === 0 ? [] : index;
 }
+
+/** NaN is told by its bits: compilers of shaders may assume that x == x. */
+export const nanText = (x: string, dtype: DType): string => (dtype === 'float16' ? `(${x} != ${x})` : `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`);

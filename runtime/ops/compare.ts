@@ -5,7 +5,7 @@
  */
 import type { ArrayLike, Entry } from './apply.ts';
 import { apply } from './apply.ts';
-import { applied, scalarFunction } from './arithmetic.ts';
+import { applied, nanText, scalarFunction } from './arithmetic.ts';
 import { binary, callable, toBool, together, typed, unary, elementwise, spread, type Binary, type Unary } from './family.ts';
 import { lift } from './apply.ts';
 import { dtypeOf, type Scalar } from './scalar.ts';
@@ -53,8 +53,7 @@ const populationCount = scalarFunction('bitCount', 1, ([x]) => `countOneBits(${x
 });
 export const bitCount: Unary = unary('bitCount', { summary: 'How many bits are set.', scalar: ([x]) => applied(populationCount, [x!], dtypeOf(x!)) });
 
-// NaN is tested by its bits: a compiler may assume that x == x.
-const nanTest = scalarFunction('isNan', 1, ([x], _dtype, [from]) => (from === 'float16' ? `(${x} != ${x})` : `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`), (x) => (Number.isNaN(x) ? 1 : 0));
+const nanTest = scalarFunction('isNan', 1, ([x], _dtype, [from]) => nanText(x!, from!), (x) => (Number.isNaN(x) ? 1 : 0));
 const finiteTest = scalarFunction('isFinite', 1, ([x], _dtype, [from]) => (from === 'float16' ? `(abs(${x}) <= 65504.0h)` : `((bitcast<u32>(${x}) & 0x7f800000u) != 0x7f800000u)`), (x) => (Number.isFinite(x) ? 1 : 0));
 export const isNan: Unary = unary('isNan', { summary: 'Is it not a number?', operands: 'float', result: toBool, scalar: ([x]) => applied(nanTest, [x!], 'bool') });
 export const isFinite: Unary = unary('isFinite', { summary: 'Is it neither infinite nor NaN?', operands: 'float', result: toBool, scalar: ([x]) => applied(finiteTest, [x!], 'bool') });

@@ -6,7 +6,7 @@
  */
 import type { DType } from '../core/dtype.ts';
 import { apply, composed, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
-import { applied, choose, scalarFunction } from './arithmetic.ts';
+import { applied, choose, nanText, scalarFunction } from './arithmetic.ts';
 import { binary, callable, elementwise, spread, together, typed, unary, type Binary, type Gradient, type Unary } from './family.ts';
 import { constant, dtypeOf, type Scalar, type ScalarFunction } from './scalar.ts';
 import { commonType } from './apply.ts';
@@ -84,7 +84,7 @@ const powText = `fn tidemark_pow(x: f32, y: f32) -> f32 {
   if (y == 0.0) { return 1.0; }
   if (x >= 0.0) { return pow(x, y); }
   let odd = abs(y - 2.0 * floor(y / 2.0)) == 1.0;
-  return select(bitcast<f32>(0x7fc00000u), select(1.0, -1.0, odd) * pow(-x, y), y == floor(y));
+  return select(bitcast<f32>(0x7fc00000u | (bitcast<u32>(x) & 0x80000000u)), select(1.0, -1.0, odd) * pow(-x, y), y == floor(y));
 }`;
 const powFloat = scalarFunction('pow', 8, ([x, y], dtype) => (dtype === 'float16' ? `f16(tidemark_pow(f32(${x}), f32(${y})))` : `tidemark_pow(${x}, ${y})`), (x, y) => x! ** y!, { tidemark_pow: powText });
 const powIntText = `fn tidemark_powi(x: i32, y: i32) -> i32 { var r = 1; var b = x; var n = y; if (n < 0) { return select(0, x, x == 1 || x == -1); } loop { if (n == 0) { break; } if ((n & 1) == 1) { r = r * b; } b = b * b; n = n >> 1u; } return r; }`;
@@ -129,7 +129,7 @@ function productOf(x: Value, times: number): Value {
 const extremum = (name: 'max' | 'min'): Binary => {
   const host = name === 'max' ? Math.max : Math.min;
   const sign = name === 'max' ? '>' : '<';
-  const onFloats = scalarFunction(`${name}Of`, 1, ([a, b]) => `select(${b}, ${a}, ${a} ${sign} ${b} || ${a} != ${a})`, (a, b) => host(a!, b!));
+  const onFloats = scalarFunction(`${name}Of`, 1, ([a, b], dtype) => `select(${b}, ${a}, ${a} ${sign} ${b} || ${nanText(a!, dtype)})`, (a, b) => host(a!, b!));
   const onIntegers = scalarFunction(`${name}OfInt`, 1, ([a, b]) => `${name}(${a}, ${b})`, (a, b) => host(a!, b!));
   const onBools = name === 'max' ? anyOf : allOf;
   return binary(name === 'max' ? 'maximum' : 'minimum', {

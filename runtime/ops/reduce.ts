@@ -8,7 +8,7 @@ import type { KnownAval } from '../core/aval.ts';
 import { times, type Dim } from '../core/dim.ts';
 import { isFloat, type DType } from '../core/dtype.ts';
 import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
-import { added, applied, choose, int, isBelow, or, scalarFunction } from './arithmetic.ts';
+import { added, applied, choose, int, isBelow, nanText, or, scalarFunction } from './arithmetic.ts';
 import { axisOf, borrows, callable, numbers, type Gradient } from './family.ts';
 import { where } from './elementwise.ts';
 import { constant, type Scalar, type ScalarFunction } from './scalar.ts';
@@ -79,7 +79,7 @@ const extreme = (id: 'max' | 'min'): Entry => {
   const entry: Entry = reduction(id, {
     summary: `The ${id === 'max' ? 'largest' : 'smallest'} element over axes; NaN when one is.`,
     initial,
-    combine: scalarFunction(id, 1, ([a, b], dtype) => isFloat(dtype) ? `select(${b}, ${a}, ${a} ${sign} ${b} || ${a} != ${a})` : `${id}(${a}, ${b})`, (a, b) => host(a!, b!)),
+    combine: scalarFunction(id, 1, ([a, b], dtype) => isFloat(dtype) ? `select(${b}, ${a}, ${a} ${sign} ${b} || ${nanText(a!, dtype)})` : `${id}(${a}, ${b})`, (a, b) => host(a!, b!)),
     // Elements that share the extreme share its cotangent.
     gradient: { saves: { inputs: [0], output: true }, rule: ([g], [x, y], { axes }, [aval]) => {
       const chosen = x!.equal(spreadBack(y!, aval!, numbers(axes)));
@@ -117,8 +117,8 @@ export const prodEntry: Entry = reduction('prod', {
 export const anyEntry: Entry = reduction('any', { summary: 'Does it hold anywhere?', initial: () => 0, combine: scalarFunction('orOf', 1, ([a, b]) => `(${a} || ${b})`, (a, b) => a! | b!) });
 export const allEntry: Entry = reduction('all', { summary: 'Does it hold everywhere?', initial: () => 1, combine: scalarFunction('andOf', 1, ([a, b]) => `(${a} && ${b})`, (a, b) => a! & b!) });
 
-const sideGreater = scalarFunction('beyondMax', 2, ([a, b], _dtype, [from]) => isFloat(from!) ? `(${a} > ${b} || (${a} != ${a} && ${b} == ${b}))` : `(${a} > ${b})`, (a, b) => (a! > b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0));
-const sideLess = scalarFunction('beyondMin', 2, ([a, b], _dtype, [from]) => isFloat(from!) ? `(${a} < ${b} || (${a} != ${a} && ${b} == ${b}))` : `(${a} < ${b})`, (a, b) => (a! < b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0));
+const sideGreater = scalarFunction('beyondMax', 2, ([a, b], _dtype, [from]) => isFloat(from!) ? `(${a} > ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} > ${b})`, (a, b) => (a! > b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0));
+const sideLess = scalarFunction('beyondMin', 2, ([a, b], _dtype, [from]) => isFloat(from!) ? `(${a} < ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} < ${b})`, (a, b) => (a! < b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0));
 
 /** Position of the first extreme along one axis. Parameters: { axis }. */
 const position = (id: 'argmax' | 'argmin'): Entry => {

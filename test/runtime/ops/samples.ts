@@ -30,7 +30,7 @@ const words: Operand = { shape: [2, 3], dtype: 'uint32', range: [0, 1000] };
 const truth: Operand = { shape: [2, 3], dtype: 'bool', values: [1, 0, 1, 1, 0, 0] };
 const scalar: Operand = { shape: [] };
 const one = (operand: Operand, formula: (x: number) => number): readonly Sample[] => [{ operands: [operand], formula }];
-const two = (x: Operand, y: Operand, formula: (x: number, y: number) => number): readonly Sample[] => [{ operands: [x, y], formula }, { operands: [x, scalar], formula }];
+const two = (x: Operand, y: Operand, formula: (x: number, y: number) => number): readonly Sample[] => [{ operands: [x, y], formula }, { operands: [x, { ...y, shape: [] }], formula }];
 const index = (values: readonly number[], shape: readonly number[] = [values.length]): Operand => ({ shape, dtype: 'int32', values });
 const matrix: Operand = { shape: [3, 4] };
 
