@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, { readonly help: string; readonly load: 
   check: { help: 'analyse files without running them', load: async () => (await import('./check.ts')).checkCommand },
   profile: { help: 'run a program and measure its memory', load: async () => (await import('./profile.ts')).profileCommand },
   compare: { help: 'show what changed between two profiles', load: async () => (await import('./compare.ts')).compareCommand },
+  explain: { help: 'show the plan of compiled functions', load: async () => (await import('./explain.ts')).explainCommand },
   plan: { help: 'pack buffers with lifetimes into one arena', load: async () => (await import('./plan.ts')).planCommand },
   lsp: { help: 'start the language server', load: async () => (await import('./lsp.ts')).lspCommand },
 };

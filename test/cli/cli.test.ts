@@ -271,7 +271,7 @@ describe('command line', () => {
 
   it('every command has a help', async () => {
     assert.equal(await run('--help'), 0);
-    for (const command of ['check', 'profile', 'compare', 'lsp']) {
+    for (const command of ['check', 'profile', 'compare', 'explain', 'plan', 'lsp']) {
       io.stdout.length = 0;
       assert.equal(await run(command, '--help'), 0);
       assert.match(io.stdout.join(''), new RegExp(`^usage: tidemark ${command} `));
