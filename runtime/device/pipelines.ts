@@ -27,6 +27,8 @@ export interface Pipelines {
   readonly ready: (kernel: Kernel, slabs: readonly number[], aligned: boolean) => Ready;
   /** Slabs by id in the order of their bindings. */
   readonly bindGroup: (ids: readonly number[], buffers: readonly GPUBuffer[]) => GPUBindGroup;
+  /** For a buffer that lives as long as one submit. */
+  readonly looseGroup: (buffer: GPUBuffer) => GPUBindGroup;
   readonly forget: (slab: number) => void;
   readonly texts: () => readonly string[];
 }
@@ -83,6 +85,7 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
       groups.set(key, made);
       return made;
     },
+    looseGroup: (buffer) => device.createBindGroup({ layout: layoutOf(1), entries: [{ binding: 0, resource: { buffer } }] }),
     forget(slab) {
       for (const key of groups.keys()) if (key.split(',').includes(String(slab))) groups.delete(key);
     },

@@ -4,7 +4,9 @@
  * Slots are told apart by the slab they lie in: each slab is bound once, in the order in which slots name it. What is
  * already set is not set again. Depends on: compile, pipelines, backend.
  */
+import { knownBytes } from '../core/aval.ts';
 import type { Kernel } from '../compile/kernel.ts';
+import { slotAvals } from '../compile/wgsl.ts';
 import type { Spot } from './backend.ts';
 import type { Pipelines } from './pipelines.ts';
 
@@ -13,11 +15,21 @@ export interface RecorderOptions {
   readonly pipelines: Pipelines;
   readonly slabOf: (slab: number) => GPUBuffer;
   readonly onDispatch: () => void;
+  /** Slabs that one dispatch may bind. */
+  readonly mostSlabs: number;
 }
 
 /** Dynamic offsets of uniform bindings are multiples of this. */
 const tableStride = 256;
 const tableRows = 256;
+
+interface Copy {
+  readonly from: GPUBuffer;
+  readonly fromOffset: number;
+  readonly to: GPUBuffer;
+  readonly toOffset: number;
+  readonly bytes: number;
+}
 
 export interface Recorder {
   readonly launch: (kernel: Kernel, spots: readonly Spot[], aligned: boolean) => void;
@@ -25,7 +37,7 @@ export interface Recorder {
   readonly submit: () => void;
 }
 
-export function makeRecorder({ device, pipelines, slabOf, onDispatch }: RecorderOptions): Recorder {
+export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs }: RecorderOptions): Recorder {
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
   let current: GPUComputePipeline | undefined;
@@ -44,6 +56,38 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch }: Recorder
     table.rows.set(bases, offset / 4);
     return { group: table.group, offset };
   };
+  let bounces: GPUBuffer[] = [];
+  const copyAll = (copies: readonly Copy[]): void => {
+    pass?.end();
+    [pass, current, currentGroup] = [undefined, undefined, undefined];
+    encoder ??= device.createCommandEncoder();
+    for (const { from, fromOffset, to, toOffset, bytes } of copies) encoder.copyBufferToBuffer(from, fromOffset, to, toOffset, bytes);
+  };
+  /** Arrays in more slabs than can be bound meet in one buffer for the length of the dispatch. */
+  const launchGathered = (kernel: Kernel, spots: readonly Spot[]): void => {
+    const places = new Map<string, { readonly spot: Spot; readonly offset: number; readonly bytes: number; written: boolean }>();
+    let size = 0;
+    const gathered = slotAvals(kernel).map((aval, slot): Spot => {
+      const spot = spots[slot]!;
+      const key = `${spot.slab} ${spot.offset}`;
+      const written = slot >= kernel.operands.length;
+      const known = places.get(key);
+      if (known !== undefined) {
+        known.written ||= written;
+        return { slab: 0, offset: known.offset };
+      }
+      const bytes = Math.ceil(knownBytes(aval) / 4) * 4;
+      places.set(key, { spot, offset: size, bytes, written });
+      size += Math.ceil(bytes / 256) * 256;
+      return { slab: 0, offset: size - Math.ceil(bytes / 256) * 256 };
+    });
+    const bounce = device.createBuffer({ size: Math.max(256, size), usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST, label: 'tidemark gathered' });
+    bounces.push(bounce);
+    const real = [...places.values()].filter(({ spot, bytes }) => spot.slab !== 0 && bytes > 0);
+    copyAll(real.map(({ spot, offset, bytes }) => ({ from: slabOf(spot.slab), fromOffset: spot.offset, to: bounce, toOffset: offset, bytes })));
+    dispatch(kernel, gathered, gathered.map(() => 0), pipelines.looseGroup(bounce), true);
+    copyAll(real.filter(({ written }) => written).map(({ spot, offset, bytes }) => ({ from: bounce, fromOffset: offset, to: slabOf(spot.slab), toOffset: spot.offset, bytes })));
+  };
   const launch = (kernel: Kernel, spots: readonly Spot[], aligned: boolean): void => {
     if (kernel.extents.includes(0)) return;
     const ids: number[] = [];
@@ -53,8 +97,11 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch }: Recorder
       const at = ids.indexOf(real);
       return at >= 0 ? at : ids.push(real) - 1;
     });
+    if (ids.length > mostSlabs) launchGathered(kernel, spots);
+    else dispatch(kernel, spots, slabs, pipelines.bindGroup(ids, ids.map(slabOf)), aligned);
+  };
+  const dispatch = (kernel: Kernel, spots: readonly Spot[], slabs: readonly number[], group: GPUBindGroup, aligned: boolean): void => {
     const { pipeline, grid } = pipelines.ready(kernel, slabs, aligned);
-    const group = pipelines.bindGroup(ids, ids.map(slabOf));
     encoder ??= device.createCommandEncoder();
     pass ??= encoder.beginComputePass();
     if (current !== pipeline) pass.setPipeline(pipeline);
@@ -73,11 +120,12 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch }: Recorder
   };
   const submit = (): void => {
     if (encoder === undefined) return;
-    pass!.end();
+    pass?.end();
     for (const { buffer, rows } of tables) device.queue.writeBuffer(buffer, 0, rows);
     device.queue.submit([encoder.finish()]);
     for (const { buffer } of tables) buffer.destroy();
-    [encoder, pass, current, currentGroup, pending, tables] = [undefined, undefined, undefined, undefined, 0, []];
+    for (const buffer of bounces) buffer.destroy();
+    [encoder, pass, current, currentGroup, pending, tables, bounces] = [undefined, undefined, undefined, undefined, 0, [], []];
   };
   return { launch, pending: () => pending, submit };
 }

@@ -21,6 +21,8 @@ export interface WebGPUOptions {
   readonly bases?: 'immediates' | 'table';
   /** Kernels of this class of adapter whatever the adapter is: to test the other class's. */
   readonly variants?: 'gpu' | 'software';
+  /** Slabs that one dispatch binds, when fewer than the adapter could: to test what happens beyond. */
+  readonly mostSlabs?: number;
   /** Blocks between looks at the queue, so that software Vulkan has the cores; absent in browsers. */
   readonly pause?: () => void;
 }
@@ -98,7 +100,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const execute = (executable: Executable, resolve: Resolve): void =>
     inOrder(() => {
       const { device, pipelines } = ready();
-      const recorder = makeRecorder({ device, pipelines, slabOf: (slab) => slabs.get(slab)!, onDispatch: () => dispatches++ });
+      const recorder = makeRecorder({ device, pipelines, slabOf: (slab) => slabs.get(slab)!, onDispatch: () => dispatches++, mostSlabs: Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage) });
       if (!executable.steps.some(waits)) {
         recordAll(executable.steps, resolve, [], recorder);
         recorder.submit();

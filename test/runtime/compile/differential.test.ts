@@ -87,10 +87,10 @@ describe('random programs', function () {
     assert.ok(gpu.dispatches() > before, 'no kernel was dispatched on WebGPU');
   });
 
-  it('give the same numbers with the kernels for GPUs, and with bases in a table', async () => {
+  it('give the same numbers with the kernels for GPUs, with bases in a table, and when slabs are more than can be bound', async () => {
     const cpu = cpuDevice();
-    for (const variant of [{ variants: 'gpu' as const }, { bases: 'table' as const }]) {
-      const gpu = webgpuDevice({}, variant);
+    for (const [variant, kind] of [[{ variants: 'gpu' }, 'bfc'], [{ bases: 'table' }, 'bfc'], [{ mostSlabs: 1 }, 'platform']] as const) {
+      const gpu = webgpuDevice({ kind }, variant);
       for (const seed of seeds.slice(0, 4)) {
         const random = randomProgram(seed, 8);
         const plain = compile(random.program, { donated: random.avals.map(() => false), target: gpu.target, now });
