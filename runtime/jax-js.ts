@@ -15,7 +15,6 @@ import * as borrowedSpecial from './api/scipy-special.ts';
 import * as trees from './functions/tree.ts';
 import * as transforms from './functions/transforms.ts';
 import { checkpoint as checkpointOf, type CheckpointOptions } from './functions/calls.ts';
-import { cross } from './functions/linalg.ts';
 import { DeviceArray } from './api/array.ts';
 import { sharedHandle } from './api/execute.ts';
 import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start } from './api/init.ts';
@@ -55,7 +54,7 @@ export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Boo
 export type DType = DTypeName;
 export { OwnedArray as Array };
 
-export const numpy = owning({ ...borrowedNumpy, cross, DType });
+export const numpy = owning({ ...borrowedNumpy, DType });
 export const lax = owning(borrowedLax);
 export const nn = owning(borrowedNn);
 export const scipySpecial = owning(borrowedSpecial);
