@@ -91,6 +91,7 @@ export function vainDonations(call: ShapedCall): readonly Vain[] {
   const now = call.leaves.map(({ donated }) => donated !== undefined);
   if (!now.includes(true)) return [];
   const outcomes = new Map(plan.analysis(now).donated.map((outcome) => [outcome.input, outcome]));
+  const left = surplus(call);
   const positions = [...new Set(call.leaves.filter(({ donated }) => donated !== undefined).map(({ argument }) => argument))];
   return positions.flatMap((position) => {
     const leaves = call.leaves.flatMap((leaf, i) => {
@@ -104,6 +105,10 @@ export function vainDonations(call: ShapedCall): readonly Vain[] {
       )
         return [];
       const { aval } = program.inputs[i]!;
+      // An output of these bytes that the plan gave to nobody is the plan's business, not a mistake of the author.
+      const spare = left.get(rounded(aval)) ?? 0;
+      if (spare === 0) return [];
+      left.set(rounded(aval), spare - 1);
       return [{ path: leaf.path, aval, bytes: knownBytes(aval), why: whyNot(call, aval) }];
     });
     if (leaves.length === 0) return [];
@@ -118,6 +123,18 @@ export function vainDonations(call: ShapedCall): readonly Vain[] {
       },
     ];
   });
+}
+
+/** By bytes: how many more arrays are donated than there are outputs. */
+function surplus(call: ShapedCall): Map<number, number> {
+  const { program } = call.traced!;
+  const counts = new Map<number, number>();
+  const add = (bytes: number, count: number): void => void counts.set(bytes, (counts.get(bytes) ?? 0) + count);
+  call.leaves.forEach(({ donated }, i) => {
+    if (donated !== undefined && !program.outputs.includes(program.inputs[i]!)) add(rounded(program.inputs[i]!.aval), 1);
+  });
+  for (const output of new Set(program.outputs)) if (!isLiteral(output) && !program.inputs.includes(output)) add(rounded(output.aval), -1);
+  return new Map([...counts].map(([bytes, count]) => [bytes, Math.max(0, count)]));
 }
 
 /** The nearest output, and why it can't take these bytes. */

@@ -69,3 +69,18 @@ function isPlainUse(event: Event, local: Local, known: ReadonlySet<string>): boo
 }
 
 const eventsOf = (fn: LoweredFunction): readonly Event[] => fn.blocks.flatMap(({ events }) => events);
+
+/** Those of `disposals` that run whenever the call has run, and only then: in its own stretch of code, behind it. */
+export function onlyAfter(project: Project, call: Span, disposals: readonly Span[]): readonly Span[] {
+  for (const fn of project.units.get(call.file)?.functions.values() ?? []) {
+    for (const { events } of fn.blocks) {
+      const at = events.findIndex((event) => event.kind === 'call' && spanKey(event.span) === spanKey(call));
+      if (at < 0) continue;
+      const behind = events.slice(at + 1).filter((event) => event.kind === 'call');
+      return disposals.filter(({ file, start, end }) =>
+        behind.some(({ span }) => span.file === file && span.start <= start && end <= span.end),
+      );
+    }
+  }
+  return [];
+}

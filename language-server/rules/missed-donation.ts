@@ -4,7 +4,7 @@ import type { Intent } from '../lower/intent.ts';
 import type { Span } from '../lower/ir.ts';
 import { analysisOf, spanKey, type Analysis } from '../memory/analysis.ts';
 import { saving, type Saving } from '../memory/candidates.ts';
-import { isKnownOnlyHere } from '../memory/holders.ts';
+import { isKnownOnlyHere, onlyAfter } from '../memory/holders.ts';
 import type { Cases, Finding, Rule, RuleContext } from './rule.ts';
 
 export const rule: Rule = {
@@ -103,7 +103,11 @@ function intents(context: RuleContext, analysis: Analysis, call: CompiledCall, p
   const consent = siblings.every((other) => positions.every((position) => allows(analysis, other, position)));
   const proven = consent && analysis.callsOf(call.jit).every((seen) => !sharesBuffers(seen.leaves.map(({ array }) => array)));
   const all = siblings.flatMap((other) =>
-    other.arguments.filter(({ position }) => positions.includes(position)).flatMap(({ freedAt }) => freedAt),
+    onlyAfter(
+      context.project,
+      other.span,
+      other.arguments.filter(({ position }) => positions.includes(position)).flatMap(({ freedAt }) => freedAt),
+    ),
   );
   if (consent) {
     const only = isKnownOnlyHere(context.project, call.jit, siblings);
@@ -125,7 +129,7 @@ function intents(context: RuleContext, analysis: Analysis, call: CompiledCall, p
       title: `donate ${name === undefined ? 'the argument' : `\`${name}\``} at this call`,
       safe: !call.inLoop || freedAt.length > 0,
       argument: span,
-      deadDisposes: once(freedAt),
+      deadDisposes: once(onlyAfter(context.project, call.span, freedAt)),
     }));
 }
 

@@ -6,7 +6,8 @@
 import ts from 'typescript';
 import { models } from '../../language-server/libraries/index.ts';
 import type { Project, Unit } from '../../language-server/lower/ir.ts';
-import { createNaming, lowerFile } from '../../language-server/lower/lower.ts';
+import { lowerFile } from '../../language-server/lower/lower.ts';
+import { createNaming } from '../../language-server/lower/naming.ts';
 import { createTexts } from '../../language-server/program/host.ts';
 import { createProgram } from '../../language-server/program/program.ts';
 
