@@ -11,7 +11,8 @@ import { walkLeftovers, walkUnit } from './flow/entries.ts';
 import type { Facts } from './flow/facts.ts';
 import type { LibraryModel } from './libraries/model.ts';
 import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from './lower/ir.ts';
-import { createNaming, lowerFile } from './lower/lower.ts';
+import { lowerFile } from './lower/lower.ts';
+import { createNaming } from './lower/naming.ts';
 import type { Texts } from './program/host.ts';
 import { createProgram, type TypedProgram, type TypeFacts } from './program/program.ts';
 
@@ -89,7 +90,7 @@ export class Store {
     const parts = this.partsOf(units, imports);
     const snapshot: Snapshot = {
       project,
-      facts: factsOf(collectors),
+      facts: factsOf(project, collectors),
       part: (file) => parts.get(file) ?? newPart(project),
       fault: (where, error) => void faults.push({ where, error }),
       faults,

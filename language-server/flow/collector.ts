@@ -7,6 +7,7 @@
 import type { FunctionId, Project, Span } from '../lower/ir.ts';
 import type { Value } from './values.ts';
 import type { Capture, CompiledArgument, CompiledCall, Facts, Observation } from './facts.ts';
+import { calledInText } from './relevance.ts';
 
 type Plain<T> = T extends unknown ? Omit<T, 'certain'> : never;
 export type Seen = Plain<Observation>;
@@ -208,12 +209,13 @@ export class Collector {
     for (const [key, owner] of other.owners) this.owners.set(key, owner);
   }
 
-  private onlyInScopes(root: FunctionId): boolean {
+  /** A call that the text has, and no walk came by, may well stand in a scope. */
+  private onlyInScopes(root: FunctionId, calledInText: ReadonlySet<FunctionId>): boolean {
     const calls = this.called.get(root);
-    return calls !== undefined && calls.inScope > 0 && calls.outside === 0;
+    return calls === undefined ? calledInText.has(root) : calls.inScope > 0 && calls.outside === 0;
   }
 
-  facts(): Facts {
+  facts(calledInText: ReadonlySet<FunctionId>): Facts {
     const observations: Observation[] = [];
     // What is used after its death is one mistake: that it also isn't freed on some path is no second one.
     const misused = new Set<string>();
@@ -237,7 +239,7 @@ export class Collector {
         )
           continue;
         // A helper that is only ever called inside scopes leaves its intermediates to them.
-        if ([...roots].every((root) => this.onlyInScopes(root))) {
+        if (observation.array.words.scope !== undefined && [...roots].every((root) => this.onlyInScopes(root, calledInText))) {
           this.silences.set(
             'leak: every known call is inside a scope',
             (this.silences.get('leak: every known call is inside a scope') ?? 0) + 1,
@@ -288,8 +290,8 @@ export class Collector {
 }
 
 /** What several walks of one project found out together. */
-export function factsOf(collectors: readonly Collector[]): Facts {
+export function factsOf(project: Project, collectors: readonly Collector[]): Facts {
   const all = new Collector();
   for (const collector of collectors) all.absorb(collector);
-  return all.facts();
+  return all.facts(calledInText(project));
 }

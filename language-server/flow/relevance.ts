@@ -179,3 +179,27 @@ function matters(type: TypeFact): boolean {
     (type.result !== undefined && matters(type.result))
   );
 }
+
+const callees = new WeakMap<LoweredFunction, ReadonlySet<FunctionId>>();
+
+/** Functions that some text of the project calls, reached by a walk or not. */
+export function calledInText(project: Project): ReadonlySet<FunctionId> {
+  const all = new Set<FunctionId>();
+  for (const unit of project.units.values()) {
+    for (const fn of unit.functions.values()) {
+      let own = callees.get(fn);
+      if (own === undefined) {
+        own = new Set(
+          fn.blocks.flatMap(({ events }) =>
+            events.flatMap((event) =>
+              event.kind === 'call' && event.callee.kind === 'user' && event.callee.function !== fn.id ? [event.callee.function] : [],
+            ),
+          ),
+        );
+        callees.set(fn, own);
+      }
+      for (const id of own) all.add(id);
+    }
+  }
+  return all;
+}

@@ -270,8 +270,22 @@ export class State {
       const part = node.life?.part;
       if (part !== undefined && held.has(part)) continue;
       this.heap.delete(id);
-      dropped(id, node);
+      if (!this.handedOn(id, node, held)) dropped(id, node);
     }
+  }
+
+  /** Parts of a tree that somebody still holds stand by themselves once the tree is gone; were those all, nothing is lost with it. */
+  private handedOn(id: ObjectId, tree: Node, held: ReadonlySet<ObjectId>): boolean {
+    if (tree.life === undefined || tree.shape === 'array') return false;
+    let found = 0;
+    for (const [partId, node] of this.heap) {
+      if (node.life?.part !== id || !held.has(partId)) continue;
+      const { part: _, ...life } = node.life;
+      this.heap.set(partId, { ...node, life });
+      found++;
+    }
+    const taken = [...tree.fields.keys()].filter((name) => /^\d+$/.test(name)).length;
+    return found > 0 && (tree.count === undefined || tree.count <= taken);
   }
 
   key(live: ReadonlySet<Local> | undefined, withFacts: boolean): string {
