@@ -255,6 +255,8 @@ function refuseUnusable(executable: Executable, given: Arguments, options: JitOp
   const useless = executable.analysis.donated.filter(({ input, outcome }) => {
     const leaf = given.leaves[input];
     if (outcome === 'aliased' || leaf === undefined || !(leaf.value instanceof Value) || knownBytes(leaf.aval) === 0) return false;
+    // An output of its size that nobody took: the pairing is the planner's affair, no mistake of the user's.
+    if (executable.outputs.some((output) => output.kind === 'stored' && output.alias === undefined && knownBytes(output.aval) === knownBytes(leaf.aval))) return false;
     return executable.peakWith(executable.donated.map((flag, k) => flag && k !== input)) <= executable.analysis.peakBytes;
   });
   if (useless.length === 0) return;
