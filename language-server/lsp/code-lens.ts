@@ -8,6 +8,7 @@
 import { commands, type Diagnostic, type FunctionFact, type FunctionReport } from '../protocol.ts';
 import type { OutlinedFunction } from '../program/outline.ts';
 import type { Placed } from './measurements.ts';
+import { importedNames } from './array-use.ts';
 import type { View } from './view.ts';
 import { count, list, writeBytes } from './words.ts';
 
@@ -71,7 +72,8 @@ interface LensPlace {
   readonly measured: Placed<FunctionReport> | undefined;
 }
 
-function places({ outline, functions, placed }: View): readonly LensPlace[] {
+function places(view: View): readonly LensPlace[] {
+  const { outline, functions, placed } = view;
   const byLine = new Map<number, LensPlace>();
   const at = (line: number, name: string, more: Partial<LensPlace>): void => {
     const before = byLine.get(line);
@@ -79,11 +81,21 @@ function places({ outline, functions, placed }: View): readonly LensPlace[] {
     const empty = { name, line, endLine: own?.endLine ?? line, parameters: own?.parameters ?? [], fact: undefined, measured: undefined };
     byLine.set(line, { ...(before ?? empty), ...more });
   };
+  for (const one of usingArrays(view)) at(one.line, one.name, {});
   for (const fact of functions) at(fact.line, fact.name, { fact, ...(fact.endLine === undefined ? {} : { endLine: fact.endLine }) });
   for (const measured of placed?.functions ?? []) {
     if (measured.value.name !== '' && !measured.value.name.startsWith('<')) at(measured.line, measured.value.name, { measured });
   }
   return [...byLine.values()].sort((a, b) => a.line - b.line);
+}
+
+/** Functions whose text names something that comes from a known library: before analysis, and where it has no figure. */
+function usingArrays({ outline, text }: View): readonly OutlinedFunction[] {
+  const names = importedNames(text);
+  if (names.length === 0) return [];
+  const lines = text.split(/\r\n|\r|\n/);
+  const mentions = new RegExp(`(?<![\\w$.])(?:${names.map((name) => name.replaceAll('$', '\\$')).join('|')})\\s*[.(]`);
+  return outline.filter(({ line, endLine }) => mentions.test(lines.slice(line - 1, endLine).join('\n')));
 }
 
 const outlined = (outline: readonly OutlinedFunction[], line: number, name: string): OutlinedFunction | undefined =>

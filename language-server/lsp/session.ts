@@ -9,7 +9,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { outline, type OutlinedFunction } from '../program/outline.ts';
-import { knownModules, type Diagnostic, type FunctionFact, type ServerSettings } from '../protocol.ts';
+import type { Diagnostic, FunctionFact, ServerSettings } from '../protocol.ts';
+import { mentionsKnownModule } from './array-use.ts';
 import { fileOf, uriOf } from './convert.ts';
 import { placed, type Measurement, type PlacedFile } from './measurements.ts';
 import type { Analysis, CancelToken, Sources } from './sources.ts';
@@ -332,9 +333,3 @@ export class Cancellation implements CancelToken {
     for (const listener of this.#listeners) listener();
   }
 }
-
-const quoted = knownModules.map((name) => name.replace(/[/.]/g, '\\$&')).join('|');
-const imported = new RegExp(`(?:from|import|require\\s*\\()\\s*\\(?\\s*['"](?:${quoted})(?:/[^'"]*)?['"]`);
-const gpu = /\bnavigator\s*\.\s*gpu\b|\bGPUDevice\b/;
-
-export const mentionsKnownModule = (text: string): boolean => imported.test(text) || gpu.test(text);

@@ -103,7 +103,7 @@ describe('language server', function () {
     const wired = await start({});
     await wired.open(file, program);
     await wired.findings(file, 1);
-    assert.deepEqual(titles(await lensesOf(wired)), ['1: ▶ Profile memory']);
+    assert.deepEqual(titles(await lensesOf(wired)), ['1: ▶ Profile memory', '2: ▶ Profile memory']);
     const other = path.join(folder, 'other.ts');
     await wired.open(other, 'export const one = 1;');
     await wired.findings(other, 1);
