@@ -25,7 +25,7 @@ export const logicalOr = composed('logicalOr', (x: ArrayLike, y: ArrayLike): Val
 export const logicalXor = composed('logicalXor', (x: ArrayLike, y: ArrayLike): Value => compare.bitXor(asBool(x), asBool(y)));
 export const logicalNot = composed('logicalNot', (x: ArrayLike): Value => compare.not(asBool(x)));
 
-export const positive = (x: ArrayLike): Value => lift(x);
+export const positive = composed('positive', (x: ArrayLike): Value => lift(x));
 export const square = composed('square', (x: ArrayLike): Value => { const value = lift(x); return mul(value, value); });
 export const reciprocal = composed('reciprocal', (x: ArrayLike): Value => div(1, x));
 export const cbrt = composed('cbrt', (x: ArrayLike): Value => mul(e.sign(x), e.pow(abs(x), lift(1 / 3))));

@@ -53,7 +53,7 @@ export const squareplus = composed('squareplus', (x: ArrayLike, b: ArrayLike = 4
 export const mish = composed('mish', (x: ArrayLike): Value => mul(x, tanh(softplus(x))));
 export const sparsePlus = composed('sparsePlus', (x: ArrayLike): Value => { const value = lift(x); return where(value.lessEqual(-1), 0, where(value.greaterEqual(1), value, mul(square(add(value, 1)), 0.25))); });
 export const sparseSigmoid = composed('sparseSigmoid', (x: ArrayLike): Value => minimum(maximum(mul(add(x, 1), 0.5), 0), 1));
-export const identity = (x: ArrayLike): Value => lift(x);
+export const identity = composed('identity', (x: ArrayLike): Value => lift(x));
 /** log(1 - exp(-x)) for positive x, accurate at both ends. */
 export const log1mexp = composed('log1mexp', (x: ArrayLike): Value => { const value = lift(x); return where(value.lessEqual(Math.LN2), log(neg(expm1(neg(value)))), log1p(neg(exp(neg(value))))); });
 

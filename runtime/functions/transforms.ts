@@ -10,7 +10,7 @@ import { isFloat } from '../core/dtype.ts';
 import { TidemarkError } from '../core/errors.ts';
 import type { Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
-import { full, iota } from '../ops/shape.ts';
+import { full, iota, sameShape } from '../ops/shape.ts';
 import { Value } from '../ops/value.ts';
 import { printProgram } from '../ir/print.ts';
 import { asValue, asWhole, closed, knownAvalOf, runProgram, trace } from '../trace/trace.ts';
@@ -156,7 +156,7 @@ export function vjp(f: Call, primals: readonly unknown[], options: AuxOptions = 
 }
 /** Frees what a linear map keeps from the forward pass, where nobody else can: the arguments are the caller's. */
 const disposer = (residuals: readonly Value[], own: readonly Value[] = []) => (): void => { for (const residual of residuals) if (!own.includes(residual)) residual.dispose(); };
-const fitted = (cotangent: Value, like: Value): Value => cotangent.astype(like.dtype).broadcastTo(like.shape);
+const fitted = (cotangent: Value, like: Value): Value => (cotangent.dtype === like.dtype && sameShape(cotangent.shape, like.shape) ? cotangent : cotangent.astype(like.dtype).broadcastTo(like.shape));
 
 /** [f(...primals), its tangent along `tangents`]. */
 export function jvp(f: Call, primals: readonly unknown[], tangents: readonly unknown[], options: AuxOptions = {}): unknown[] {

@@ -5,11 +5,10 @@
  * are in `compare.ts`. Depends on: core, family, arithmetic.
  */
 import type { DType } from '../core/dtype.ts';
-import { apply, composed, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
+import { apply, commonType, composed, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
 import { applied, choose, nanText, scalarFunction } from './arithmetic.ts';
 import { binary, callable, elementwise, spread, together, typed, unary, type Binary, type Gradient, type Unary } from './family.ts';
-import { constant, dtypeOf, type Scalar, type ScalarFunction } from './scalar.ts';
-import { commonType } from './apply.ts';
+import { dtypeOf, type Scalar, type ScalarFunction } from './scalar.ts';
 import type { Value } from './value.ts';
 
 type ScalarRule = (operands: readonly Scalar[]) => Scalar;
@@ -293,14 +292,13 @@ export const bitcast: Entry = {
   overwrites: [0],
 };
 
-export const bitcastTo = (x: Value, dtype: DType): Value => apply(bitcast, [x], { dtype });
+export const bitcastTo = composed('bitcast', (x: Value, dtype: DType): Value => (x.dtype === dtype ? x : apply(bitcast, [x], { dtype })));
 
 /** `x` in `dtype`; a number becomes a number of that dtype. */
 export function astype(x: ArrayLike, dtype: DType): Value {
   const value = lift(x);
   const literal = literalOf(value);
-  if (literal !== undefined) return scalarOf(literal, { dtype });
-  return value.dtype === dtype && value.aval.weak !== true ? value : apply(convert, [value], { dtype });
+  return literal === undefined ? converted(value, dtype) : scalarOf(literal, { dtype });
 }
-
-export { constant, floatType };
+/** Composed, so that an array that has the dtype already comes as an array of its own on a device. */
+const converted = composed('astype', (x: Value, dtype: DType): Value => (x.dtype === dtype && x.aval.weak !== true ? x : apply(convert, [x], { dtype })));

@@ -9,7 +9,7 @@ import { isKnown, minus, plus, printDim, productOf, quotient, same, times, type 
 import type { DType } from '../core/dtype.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import type { Parameters } from '../core/program.ts';
-import { apply, lift, type ArrayLike, type Entry } from './apply.ts';
+import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
 import { added, and, choose, divided, int, isBelow, isEqual, isInside, less, linear, rest, scaled, unravelled } from './arithmetic.ts';
 import { axisOf, borrows, broadcastShape, numbers } from './family.ts';
 import { sum } from './reduce.ts';
@@ -325,7 +325,8 @@ const conversions = {
 };
 const converted = (x: Scalar, dtype: DType): Scalar => (dtype === 'int32' || dtype === 'bool' ? x : { kind: 'apply', apply: conversions[dtype], operands: [x], dtype });
 
-export function reshape(x: ArrayLike, shape: number | readonly number[]): Value {
+// Composed, so that a result that is its operand unchanged is an array of its own on a device (another handle, 0 bytes).
+export const reshape = composed('reshape', (x: ArrayLike, shape: number | readonly number[]): Value => {
   const value = lift(x);
   const wanted = typeof shape === 'number' ? [shape] : shape;
   const open = wanted.indexOf(-1);
@@ -333,22 +334,22 @@ export function reshape(x: ArrayLike, shape: number | readonly number[]): Value 
   const full = open < 0 ? wanted : wanted.map((extent, k) => (k === open ? (others === 0 ? 0 : value.size / others) : extent));
   if (!full.every(Number.isInteger)) throw shapesDisagree('reshape', [printAval(value.aval)], `${value.size} elements don't fill [${wanted.join(',')}]`);
   return sameShape(full, value.shape) ? value : apply(reshapeEntry, [value], { shape: full });
-}
+});
 
-export function transpose(x: ArrayLike, permutation?: readonly number[] | null): Value {
+export const transpose = composed('transpose', (x: ArrayLike, permutation?: readonly number[] | null): Value => {
   const value = lift(x);
   const axes = permutation ? permutation.map((axis) => axisOf('transpose', axis, value.aval)) : value.shape.map((_, k) => value.ndim - 1 - k);
   if (axes.length !== value.ndim || new Set(axes).size !== axes.length) throw shapesDisagree('transpose', [printAval(value.aval)], `[${axes.join(',')}] isn't an order of its axes`);
   return axes.every((axis, k) => axis === k) ? value : apply(transposeEntry, [value], { axes });
-}
+});
 
-export function broadcastTo(x: ArrayLike, shape: readonly number[]): Value {
+export const broadcastTo = composed('broadcastTo', (x: ArrayLike, shape: readonly number[]): Value => {
   const value = lift(x);
   if (sameShape(shape, value.shape)) return value;
   const result = broadcastShape('broadcastTo', [value.aval, { shape, dtype: value.dtype }]);
   if (!sameShape(result as readonly number[], shape)) throw shapesDisagree('broadcastTo', [printAval(value.aval)], `it doesn't broadcast to [${shape.join(',')}]`);
   return apply(broadcastEntry, [value], { shape, axes: value.shape.map((_, k) => k + shape.length - value.ndim) });
-}
+});
 
 export function sliceAlong(x: Value, axis: number, start: number, stop: number): Value {
   if (start === 0 && stop === x.shape[axis]) return x;
@@ -356,7 +357,6 @@ export function sliceAlong(x: Value, axis: number, start: number, stop: number):
 }
 
 export function moveAxis(x: Value, from: number, to: number): Value {
-  if (from === to) return x;
   const others = x.shape.map((_, k) => k).filter((k) => k !== from);
   return transpose(x, [...others.slice(0, to), from, ...others.slice(to)]);
 }

@@ -112,7 +112,7 @@ export abstract class Array implements HasAval {
 
   astype(dtype: DTypeArg): Array { return elementwise.astype(this, dtypeArg(dtype, this.dtype)); }
   /** The same bits as another dtype. */
-  view(dtype?: DType): Array { return dtype === undefined || dtype === this.dtype ? this : elementwise.bitcastTo(this, dtype); }
+  view(dtype?: DType): Array { return elementwise.bitcastTo(this, dtype ?? this.dtype); }
   /** A new array with its own buffer. */
   copy(): Array { return elementwise.copy(this); }
   zerosLike(): Array { return shape.full(this.shape, 0, this.dtype); }

@@ -99,6 +99,16 @@ describe('the life of arrays', () => {
     assert.equal(inUse() - before, 256 * made);
   });
 
+  it('is its own for every result, also where nothing had to be done, and then takes no bytes', () => {
+    const x = np.ones([2, 3]);
+    const before = inUse();
+    const same = [x.reshape([2, 3]), x.astype('float32'), x.broadcastTo([2, 3]), x.transpose([0, 1]), np.squeeze(x), x.slice(), np.clip(x)];
+    assert.equal(inUse(), before);
+    x.dispose();
+    for (const y of same) { assert.equal(numbersOf(y)[5], 1); y.dispose(); }
+    assert.equal(inUse(), 0);
+  });
+
   it('ends with a scope, but for what it returns, also when it throws', async () => {
     const before = inUse();
     const kept = scope(() => { const x = np.ones([256]); return { sum: x.add(1), list: [x.mul(2)] }; });
