@@ -6,6 +6,7 @@
  * unknown condition goes, and several walks together visit every branch. Calls of libraries and of the language are
  * the world's business. Depends on: lower/ir, values, host.
  */
+import { successors } from '../lower/ir.ts';
 import type {
   Block,
   BlockId,
@@ -730,9 +731,21 @@ function loopsOf(fn: LoweredFunction): ReadonlyMap<BlockId, readonly BlockId[]> 
   let table = loopTables.get(fn);
   if (table === undefined) {
     const inner = new Map<BlockId, readonly BlockId[]>();
-    const loops = fn.blocks.flatMap((block) => (block.loop === undefined ? [] : [block.loop])).toSorted((a, b) => b.length - a.length);
+    const loops = fn.blocks
+      .flatMap((block) => (block.loop === undefined ? [] : [goingRound(fn, block)]))
+      .toSorted((a, b) => b.length - a.length);
     for (const loop of loops) for (const id of loop) inner.set(id, loop);
     loopTables.set(fn, (table = inner));
   }
   return table;
+}
+
+/** The blocks from which the head is reached again. */
+function goingRound(fn: LoweredFunction, head: Block): readonly BlockId[] {
+  const before = new Map<BlockId, BlockId[]>();
+  for (const block of fn.blocks) for (const next of successors(block.end)) before.set(next, [...(before.get(next) ?? []), block.id]);
+  const inside = new Set(head.loop);
+  const found = new Set([head.id]);
+  for (const id of found) for (const former of before.get(id) ?? []) if (inside.has(former)) found.add(former);
+  return [...found];
 }

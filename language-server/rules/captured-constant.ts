@@ -42,7 +42,7 @@ export const cases: Cases = {
 import { jit, np, type Array } from 'tidemark';
 const table = np.ones([1000, 1000]);
 const look = jit((x: Array): Array => x.matmul(table));
-//                                    ^^^^^^^^^^^^^^^ warning: \`table\` (f32[1000,1000], 3.8 MiB) is captured by a compiled function: it becomes a constant of the program, which keeps it alive and can't take its buffer
+//                                             ^^^^^ warning: \`table\` (f32[1000,1000], 3.8 MiB) is captured by a compiled function: it becomes a constant of the program, which keeps it alive and can't take its buffer
 export function main(): void {
   using x = np.ones([4, 1000]);
   look(x).dispose();
