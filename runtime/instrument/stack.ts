@@ -145,10 +145,13 @@ export function createStacks({ owner, settle, define, functionOf, entries }: Sta
   }
 
   function capture(below: Below): Stack {
-    const near = kept(callSites(below, depths.get(below) ?? firstDepth), true);
+    const depth = depths.get(below) ?? firstDepth;
+    const sites = callSites(below, depth);
+    const near = kept(sites, true);
     const innermost = near.at(-1);
     const callers = innermost === undefined || innermost.library !== undefined ? undefined : knownCallers(innermost);
-    const frames = callers === undefined ? walk(below) : [...near, ...callers];
+    // A stack that ended before the limit is known whole.
+    const frames = callers !== undefined ? [...near, ...callers] : sites.length < depth ? kept(sites, false) : walk(below);
     last = { frames, entries: entries() };
     return intern(frames);
   }
