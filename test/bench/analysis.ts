@@ -1,0 +1,161 @@
+/**
+ * How fast the analysis answers, against the TypeScript compiler in the same run: `node --import tsx test/bench/analysis.ts`.
+ *
+ * A generated project of 200 files, one of 2,000 lines that is edited. Keystrokes: the text gains or loses a character;
+ * measured is the time to that file's diagnostics, and the time of `getSemanticDiagnostics` after the same edit in a
+ * language service of its own, in turns. Whole project: `tidemark check` against `tsc --noEmit`, each in a fresh process.
+ * Growth: bytes of heap after the first and after the last tenth of 10,000 edits, the collector having run.
+ * Options: `--edits N` (keystrokes, 100), `--growth N` (0 leaves it out), `--cli FILE` (the built command line).
+ * Depends on: analysis-project, workspace, typescript.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import ts from 'typescript';
+import { createWorkspace } from '../../language-server/workspace.ts';
+import { writeProject, type BenchProject } from './analysis-project.ts';
+
+const clone = resolve(fileURLToPath(import.meta.url), '../../..');
+const { values } = parseArgs({
+  options: { edits: { type: 'string' }, growth: { type: 'string' }, cli: { type: 'string' }, files: { type: 'string' } },
+});
+const edits = Number(values.edits ?? 100);
+const growth = Number(values.growth ?? 1000);
+const cli = values.cli ?? join(clone, 'dist/tidemark.js');
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-bench-'));
+try {
+  const project = writeProject(folder, join(clone, 'node_modules'), { files: Number(values.files ?? 200) });
+  console.log(
+    `${project.files.length} files, ${project.lines} lines; edited: ${readFileSync(project.edited, 'utf8').split('\n').length} lines`,
+  );
+  await keystrokes(project);
+  wholeProject(project);
+  if (growth > 0) await grows(project);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Texts that differ by one character in the middle of the file, as typing does. */
+function* typing(text: string): Generator<string> {
+  const at = text.indexOf('tf.', Math.floor(text.length / 2));
+  const spot = text.lastIndexOf('\n', at < 0 ? Math.floor(text.length / 2) : at);
+  const word = '// counts what is left';
+  for (let round = 0; ; round++) {
+    const length = round % (2 * word.length);
+    const shown = word.slice(0, length <= word.length ? length : 2 * word.length - length);
+    yield `${text.slice(0, spot)}\n  const n${round} = ${round}; ${shown}${text.slice(spot)}`;
+  }
+}
+
+async function keystrokes(project: BenchProject): Promise<void> {
+  const text = readFileSync(project.edited, 'utf8');
+  const workspace = createWorkspace({ cwd: project.folder });
+  const token = { isCancelled: false };
+  const compiler = languageService(project);
+  workspace.setText(project.edited, text);
+  const cold = await timed(() => workspace.diagnostics(token, project.edited));
+  compiler.diagnostics(text);
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  let turn = 0;
+  for (const next of typing(text)) {
+    if (turn++ >= edits) break;
+    workspace.setText(project.edited, next);
+    ours.push(await timed(() => workspace.diagnostics(token, project.edited)));
+    theirs.push(await timed(async () => compiler.diagnostics(next)));
+  }
+  const [mine, other] = [percentile(ours, 0.95), percentile(theirs, 0.95)];
+  console.log(`first diagnostics: ${cold.toFixed(0)} ms`);
+  console.log(
+    `keystroke to diagnostics: p50 ${percentile(ours, 0.5).toFixed(0)} ms, p95 ${mine.toFixed(0)} ms; getSemanticDiagnostics: p50 ${percentile(theirs, 0.5).toFixed(0)} ms, p95 ${other.toFixed(0)} ms; ${(mine / other).toFixed(2)} ×`,
+  );
+}
+
+/** A language service that knows nothing of ours. */
+function languageService(project: BenchProject): { diagnostics(text: string): readonly ts.Diagnostic[] } {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    project.tsconfig,
+    {},
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
+  );
+  if (config === undefined) throw new Error('the generated tsconfig is unreadable');
+  let edited = '';
+  let version = 0;
+  const host: ts.LanguageServiceHost = {
+    getCompilationSettings: () => config.options,
+    getScriptFileNames: () => config.fileNames,
+    getScriptVersion: (file) => (file === project.edited ? String(version) : '1'),
+    getScriptSnapshot: (file) => {
+      const text = file === project.edited ? edited : ts.sys.readFile(file);
+      return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+    },
+    getCurrentDirectory: () => project.folder,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: ts.sys.fileExists,
+    readFile: ts.sys.readFile,
+    directoryExists: ts.sys.directoryExists,
+  };
+  const service = ts.createLanguageService(host);
+  return {
+    diagnostics(text) {
+      edited = text;
+      version++;
+      return service.getSemanticDiagnostics(project.edited);
+    },
+  };
+}
+
+function wholeProject(project: BenchProject): void {
+  if (!existsSync(cli)) return console.log(`whole project: left out, ${cli} is not built`);
+  const note = join(project.folder, 'rss.cjs');
+  writeFileSync(note, "process.on('exit', () => process.stderr.write(`\\nrss ${process.resourceUsage().maxRSS}\\n`));");
+  const run = (args: readonly string[]): { readonly ms: number; readonly mib: number } => {
+    const started = performance.now();
+    const done = spawnSync(process.execPath, ['--require', note, ...args], { cwd: project.folder, encoding: 'utf8', maxBuffer: 1e9 });
+    return { ms: performance.now() - started, mib: Number(/rss (\d+)/.exec(done.stderr)?.[1] ?? 0) / 1024 };
+  };
+  const best = (args: readonly string[]): { readonly ms: number; readonly mib: number } =>
+    [run(args), run(args), run(args)].toSorted((a, b) => a.ms - b.ms)[0]!;
+  const tsc = best([join(clone, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', project.tsconfig]);
+  const check = best([cli, 'check', '--project', project.tsconfig, '.']);
+  console.log(
+    `whole project: ${check.ms.toFixed(0)} ms, ${check.mib.toFixed(0)} MiB; tsc --noEmit: ${tsc.ms.toFixed(0)} ms, ${tsc.mib.toFixed(0)} MiB; ${(check.ms / tsc.ms).toFixed(2)} × the time, ${(check.mib / tsc.mib).toFixed(2)} × the memory`,
+  );
+}
+
+async function grows(project: BenchProject): Promise<void> {
+  const text = readFileSync(project.edited, 'utf8').split('\n').slice(0, 200).join('\n');
+  const workspace = createWorkspace({ cwd: project.folder });
+  const heap = (): number => {
+    globalThis.gc?.();
+    return process.memoryUsage().heapUsed / 2 ** 20;
+  };
+  let turn = 0;
+  let early = 0;
+  for (const next of typing(text)) {
+    if (turn++ >= growth) break;
+    workspace.setText(project.files[0]!, next);
+    await workspace.diagnostics({ isCancelled: false }, project.files[0]!);
+    if (turn === Math.ceil(growth / 10)) early = heap();
+  }
+  const late = heap();
+  console.log(
+    `heap after ${Math.ceil(growth / 10)} edits: ${early.toFixed(0)} MiB, after ${growth}: ${late.toFixed(0)} MiB${globalThis.gc === undefined ? ' (run with --expose-gc for exact figures)' : ''}`,
+  );
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+function percentile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
