@@ -6,7 +6,8 @@
  */
 import type { Call, Callback } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { consumes, escape, libraryOf, make } from './arrays.ts';
+import { consumes, escape } from './arrays.ts';
+import { libraryOf, make } from './making.ts';
 import { add, copyOf, iterated, members, oneOf, unique } from './collections.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';

@@ -5,11 +5,13 @@
  */
 import type { Call, Role } from '../libraries/model.ts';
 import type { TypeFact } from '../lower/ir.ts';
-import { escape, openMember } from './arrays.ts';
+import { escape } from './arrays.ts';
+import { openMember } from './making.ts';
 import { wrapPromise } from './callbacks.ts';
 import { add, copyOf, iterated, listOf, members, oneOf, take, unique } from './collections.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
-import { lostBy, siteOf, type Place } from './events.ts';
+import { siteOf, type Place } from './events.ts';
+import { lostBy } from './properties.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, undefinedValue, type Node, type Value } from './values.ts';
 

@@ -5,7 +5,8 @@
  * a pool of several can't be told: nothing is said of any of them from then on. Depends on: engine, arrays, state, values.
  */
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { escape, leaves, named, openMember, wordsOf } from './arrays.ts';
+import { escape, leaves, named, wordsOf } from './arrays.ts';
+import { openMember } from './making.ts';
 import type { Engine } from './engine.ts';
 import type { State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
@@ -92,9 +93,7 @@ export function noteStored(
     stored === undefined ||
     node.home === undefined ||
     !grows ||
-    state.frame.fn.kind === 'module' ||
-    state.frame.fn.kind === 'constructor' ||
-    state.frame.fn.kind === 'fields'
+    onceInALife(state)
   )
     return;
   const home = node.home;
@@ -115,6 +114,14 @@ export function noteStored(
     });
   }
   void target;
+}
+
+/** The top level, or (through callbacks too) a constructor: what is stored there is stored once. */
+function onceInALife(state: State): boolean {
+  if (state.frame.fn.kind === 'module') return true;
+  for (let frame: State['frame'] | undefined = state.frame; frame !== undefined; frame = frame.parent)
+    if (frame.fn.kind === 'constructor' || frame.fn.kind === 'fields') return true;
+  return false;
 }
 
 /** Takes a member out: which one is known only when there is one. */

@@ -5,10 +5,12 @@
  * makes never leaks. The result is new and the caller's. Depends on: engine, arrays, state, values.
  */
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { consumes, deadAmong, kill, leaves, libraryOf, make, modelOf, named, read } from './arrays.ts';
+import { consumes, deadAmong, kill, leaves, modelOf, named, read } from './arrays.ts';
+import { libraryOf, make } from './making.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import type { Place } from './events.ts';
-import { compiledKey, State } from './state.ts';
+import { compiledKey } from './references.ts';
+import { State } from './state.ts';
 import { hostValue, type ObjectId, type Value } from './values.ts';
 
 type Compiled = Extract<Value, { kind: 'compiled' }>;

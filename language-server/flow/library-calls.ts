@@ -5,7 +5,8 @@
  */
 import { callOf, type ArgumentVerb, type Call } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { deadAmong, escape, kill, leaves, libraryOf, make, modelOf, read } from './arrays.ts';
+import { deadAmong, escape, kill, leaves, modelOf, read } from './arrays.ts';
+import { libraryOf, make } from './making.ts';
 import { callback } from './callbacks.ts';
 import { collectionCall } from './collection-calls.ts';
 import { compiledValue, optionsOf, bottom } from './compiled-calls.ts';

@@ -12,3 +12,6 @@ export const models: readonly LibraryModel[] = [tidemark, jaxJs, tfjs, webgpu, s
 
 /** Module names whose import makes a file interesting; raw WebGPU has none. */
 export const knownModules: readonly string[] = models.flatMap((model) => model.modules).filter((name) => name !== 'lib');
+
+/** The entry of our own package whose operations consume. */
+export const consumingEntry = 'jax-js';

@@ -5,8 +5,10 @@
  * meaning for memory keeps its operands in an `opaque` event. Depends on: function, ir, patterns, typescript.
  */
 import ts from 'typescript';
-import type { Argument, BlockId, Entry, Event, Key, Literal, Local, TypeFact } from './ir.ts';
+import type { Entry, Key, Literal, Local, TypeFact } from './ir.ts';
 import type { Lowering } from './function.ts';
+import { call, chain, keyOf } from './access.ts';
+import { binary, condition } from './operators.ts';
 import { assignPattern } from './patterns.ts';
 import { nothing, unknownType } from './types.ts';
 
@@ -204,7 +206,7 @@ export function identifier(fn: Lowering, node: ts.Identifier): Local {
   return external(fn, node, undefined, node.text);
 }
 
-function external(fn: Lowering, node: ts.Node, library: string | undefined, name: string): Local {
+export function external(fn: Lowering, node: ts.Node, library: string | undefined, name: string): Local {
   const to = fn.temporary(fn.type(node));
   fn.graph.emit({ kind: 'external', to, name, span: fn.span(node), ...(library === undefined ? {} : { library }) });
   return to;
@@ -269,107 +271,6 @@ function object(fn: Lowering, node: ts.ObjectLiteralExpression): Local {
   return to;
 }
 
-/** A property, index or call; an optional link anywhere in the chain ends the whole chain with undefined. */
-function chain(fn: Lowering, node: ts.CallExpression | ts.PropertyAccessExpression | ts.ElementAccessExpression): Local {
-  if (!(node.flags & ts.NodeFlags.OptionalChain)) return link(fn, node, undefined);
-  const to = fn.temporary(fn.type(node));
-  const [short, after] = [fn.graph.block(), fn.graph.block()];
-  copy(fn, node, to, link(fn, node, short));
-  fn.graph.goto(after);
-  fn.graph.enter(short);
-  copy(fn, node, to, literal(fn, node, undefined));
-  fn.graph.goto(after);
-  fn.graph.enter(after);
-  return to;
-}
-
-function link(fn: Lowering, node: ts.Expression, short: BlockId | undefined): Local {
-  if (ts.isNonNullExpression(node)) return link(fn, node.expression, short);
-  const inChain = short !== undefined && (node.flags & ts.NodeFlags.OptionalChain) !== 0;
-  if (ts.isCallExpression(node)) return call(fn, node, inChain ? short : undefined);
-  if (!ts.isPropertyAccessExpression(node) && !ts.isElementAccessExpression(node)) return expression(fn, node);
-  const meaning = ts.isPropertyAccessExpression(node) ? fn.file.resolver.meaning(node) : undefined;
-  if (meaning !== undefined) return external(fn, node, meaning.model.id, meaning.name);
-  const target = inChain ? link(fn, node.expression, short) : expression(fn, node.expression);
-  if (node.questionDotToken !== undefined && short !== undefined) cutShort(fn, node, target, short);
-  const key = keyOf(fn, node);
-  const to = fn.temporary(fn.type(node));
-  const callee = fn.file.resolver.member(node, 'get');
-  fn.graph.emit({
-    kind: 'property',
-    to,
-    object: target,
-    key,
-    pattern: false,
-    span: fn.span(node),
-    ...(callee === undefined ? {} : { callee }),
-  });
-  return to;
-}
-
-function cutShort(fn: Lowering, node: ts.Node, value: Local, short: BlockId): void {
-  const test = fn.temporary();
-  fn.graph.emit({ kind: 'unary', to: test, operator: 'nullish', value, span: fn.span(node) });
-  const on = fn.graph.block();
-  fn.graph.end({ kind: 'branch', condition: test, then: short, else: on, span: fn.span(node) });
-  fn.graph.enter(on);
-}
-
-function keyOf(fn: Lowering, node: ts.PropertyAccessExpression | ts.ElementAccessExpression): Key {
-  if (ts.isPropertyAccessExpression(node)) return { kind: 'name', name: node.name.text };
-  const argument = node.argumentExpression;
-  if (ts.isStringLiteralLike(argument) || ts.isNumericLiteral(argument)) return { kind: 'name', name: argument.text };
-  const symbolName = wellKnown(argument);
-  return symbolName === undefined ? { kind: 'computed', local: expression(fn, argument) } : { kind: 'name', name: symbolName };
-}
-
-function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, short: BlockId | undefined): Local {
-  const construct = ts.isNewExpression(node);
-  const target = bare(node.expression);
-  const callee = fn.file.resolver.callee(node);
-  let receiver: Local | undefined;
-  let key: Key | undefined;
-  let fnLocal: Local | undefined;
-  let nameNode: ts.Node = target;
-  const isMember = ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target);
-  const isNamespaceCall =
-    callee.kind === 'library' && ts.isPropertyAccessExpression(target) && fn.file.resolver.meaning(target) !== undefined;
-  if (target.kind === K.SuperKeyword) receiver = self(fn, target);
-  else if (target.kind === K.ImportKeyword) {
-    // A dynamic import: its module's names are followed by the checker.
-  } else if (isMember && !isNamespaceCall) {
-    receiver = short === undefined ? expression(fn, target.expression) : link(fn, target.expression, short);
-    if (target.questionDotToken !== undefined && short !== undefined) cutShort(fn, node, receiver, short);
-    key = keyOf(fn, target);
-    nameNode = ts.isPropertyAccessExpression(target) ? target.name : target.argumentExpression;
-  } else if (isNamespaceCall) {
-    nameNode = (target as ts.PropertyAccessExpression).name;
-  } else {
-    fnLocal = short === undefined ? expression(fn, target) : link(fn, target, short);
-    if (!construct && node.questionDotToken !== undefined && short !== undefined) cutShort(fn, node, fnLocal, short);
-  }
-  const args: Argument[] = [];
-  for (const argument of node.arguments ?? []) {
-    const value = ts.isSpreadElement(argument) ? argument.expression : argument;
-    args.push({ local: expression(fn, value), spread: ts.isSpreadElement(argument), span: fn.span(argument) });
-  }
-  const to = fn.temporary(fn.type(node));
-  const event: Event = {
-    kind: 'call',
-    to,
-    callee,
-    arguments: args,
-    construct,
-    span: fn.span(node),
-    nameSpan: fn.span(nameNode),
-    ...(fnLocal === undefined ? {} : { function: fnLocal }),
-    ...(receiver === undefined ? {} : { receiver }),
-    ...(key === undefined ? {} : { key }),
-  };
-  fn.graph.emit(event);
-  return to;
-}
-
 function unary(fn: Lowering, node: ts.Node, operator: string, operand: ts.Expression): Local {
   const inner = bare(operand);
   if (operator === '-' && ts.isNumericLiteral(inner)) return literal(fn, node, -Number(inner.text.replaceAll('_', '')));
@@ -420,106 +321,6 @@ export function assign(fn: Lowering, target: ts.Expression, value: Local, statem
     return;
   }
   if (ts.isArrayLiteralExpression(left) || ts.isObjectLiteralExpression(left)) assignPattern(fn, left, value, statement);
-}
-
-const compound: ReadonlyMap<ts.SyntaxKind, string> = new Map([
-  [K.PlusEqualsToken, '+'],
-  [K.MinusEqualsToken, '-'],
-  [K.AsteriskEqualsToken, '*'],
-  [K.SlashEqualsToken, '/'],
-  [K.PercentEqualsToken, '%'],
-  [K.AsteriskAsteriskEqualsToken, '**'],
-  [K.LessThanLessThanEqualsToken, '<<'],
-  [K.GreaterThanGreaterThanEqualsToken, '>>'],
-  [K.GreaterThanGreaterThanGreaterThanEqualsToken, '>>>'],
-  [K.AmpersandEqualsToken, '&'],
-  [K.BarEqualsToken, '|'],
-  [K.CaretEqualsToken, '^'],
-]);
-
-function binary(fn: Lowering, node: ts.BinaryExpression): Local {
-  const kind = node.operatorToken.kind;
-  if (kind === K.EqualsToken) {
-    const left = bare(node.left);
-    const right = bare(node.right);
-    const value =
-      (ts.isArrowFunction(right) || ts.isFunctionExpression(right)) && (ts.isIdentifier(left) || ts.isPropertyAccessExpression(left))
-        ? closure(fn, right, left.getText())
-        : expression(fn, node.right);
-    assign(fn, node.left, value, node);
-    return value;
-  }
-  const operator = compound.get(kind);
-  if (operator !== undefined) {
-    const left = expression(fn, node.left);
-    const right = expression(fn, node.right);
-    const to = fn.temporary(fn.type(node));
-    fn.graph.emit({ kind: 'binary', to, operator, left, right, span: fn.span(node) });
-    assign(fn, node.left, to, node);
-    return to;
-  }
-  if (kind === K.CommaToken) {
-    expression(fn, node.left);
-    return expression(fn, node.right);
-  }
-  if (kind === K.AmpersandAmpersandToken || kind === K.BarBarToken || kind === K.QuestionQuestionToken)
-    return shortCircuit(fn, node, kind, undefined);
-  if (kind === K.AmpersandAmpersandEqualsToken || kind === K.BarBarEqualsToken || kind === K.QuestionQuestionEqualsToken) {
-    const plain =
-      kind === K.AmpersandAmpersandEqualsToken
-        ? K.AmpersandAmpersandToken
-        : kind === K.BarBarEqualsToken
-          ? K.BarBarToken
-          : K.QuestionQuestionToken;
-    return shortCircuit(fn, node, plain, node.left);
-  }
-  const left = expression(fn, node.left);
-  const right = expression(fn, node.right);
-  const to = fn.temporary();
-  fn.graph.emit({ kind: 'binary', to, operator: ts.tokenToString(kind) ?? '?', left, right, span: fn.span(node) });
-  return to;
-}
-
-function shortCircuit(fn: Lowering, node: ts.BinaryExpression, kind: ts.SyntaxKind, target: ts.Expression | undefined): Local {
-  const to = fn.temporary(fn.type(node));
-  const left = expression(fn, node.left);
-  const [other, after] = [fn.graph.block(), fn.graph.block()];
-  const keep = fn.graph.block();
-  if (kind === K.QuestionQuestionToken) {
-    const test = fn.temporary();
-    fn.graph.emit({ kind: 'unary', to: test, operator: 'nullish', value: left, span: fn.span(node.left) });
-    fn.graph.end({ kind: 'branch', condition: test, then: other, else: keep, span: fn.span(node.left) });
-  } else if (kind === K.AmpersandAmpersandToken)
-    fn.graph.end({ kind: 'branch', condition: left, then: other, else: keep, span: fn.span(node.left) });
-  else fn.graph.end({ kind: 'branch', condition: left, then: keep, else: other, span: fn.span(node.left) });
-  fn.graph.enter(keep);
-  copy(fn, node, to, left);
-  fn.graph.goto(after);
-  fn.graph.enter(other);
-  const right = expression(fn, node.right);
-  if (target !== undefined) assign(fn, target, right, node);
-  copy(fn, node, to, right);
-  fn.graph.goto(after);
-  fn.graph.enter(after);
-  return to;
-}
-
-/** Evaluates a condition and goes to `then` or `other`. */
-export function condition(fn: Lowering, node: ts.Expression, then: BlockId, other: BlockId): void {
-  const test = bare(node);
-  if (ts.isPrefixUnaryExpression(test) && test.operator === K.ExclamationToken) return condition(fn, test.operand, other, then);
-  if (ts.isBinaryExpression(test)) {
-    const kind = test.operatorToken.kind;
-    if (kind === K.AmpersandAmpersandToken || kind === K.BarBarToken) {
-      const middle = fn.graph.block();
-      if (kind === K.AmpersandAmpersandToken) condition(fn, test.left, middle, other);
-      else condition(fn, test.left, then, middle);
-      fn.graph.enter(middle);
-      return condition(fn, test.right, then, other);
-    }
-  }
-  const value = expression(fn, node);
-  fn.graph.end({ kind: 'branch', condition: value, then, else: other, span: fn.span(node) });
 }
 
 export { nothing, unknownType };

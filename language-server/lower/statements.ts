@@ -5,9 +5,10 @@
  * catches. Depends on: expressions, patterns, function, typescript.
  */
 import ts from 'typescript';
-import { bare, closure, condition, copy, expression, literal } from './expressions.ts';
+import { bare, closure, copy, expression, literal } from './expressions.ts';
 import type { Lowering } from './function.ts';
 import type { BlockId, Local, LocalFact } from './ir.ts';
+import { condition } from './operators.ts';
 import { bind } from './patterns.ts';
 import { nothing, unknownType } from './types.ts';
 

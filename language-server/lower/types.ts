@@ -6,6 +6,7 @@
  */
 import ts from 'typescript';
 import type { LibraryModel } from '../libraries/model.ts';
+import { consumingEntry } from '../libraries/index.ts';
 import { speaksOf } from '../libraries/model.ts';
 import type { ClassId, TypeFact } from './ir.ts';
 
@@ -28,7 +29,7 @@ export function packageOf(declaration: ts.Node): string | undefined {
   }
   if (/\/lib\.[\w.]+\.d\.ts$/.test(file)) return 'lib';
   const own = /^(.*?)(?:\/dist\/types)?\/runtime\/(?!.*\/runtime\/).*\.(?:d\.)?ts$/.exec(file);
-  return own === null ? undefined : ownPackage(own[1]!, /\/runtime\/jax-js\.(?:d\.)?ts$/.test(file));
+  return own === null ? undefined : ownPackage(own[1]!, new RegExp(`/runtime/${consumingEntry}\\.(?:d\\.)?ts$`).test(file));
 }
 
 const ownNames = new Map<string, string | undefined>();
@@ -40,7 +41,7 @@ function ownPackage(folder: string, consuming: boolean): string | undefined {
     ownNames.set(folder, typeof name === 'string' ? name : undefined);
   }
   const name = ownNames.get(folder);
-  return name !== undefined && consuming ? `${name}/jax-js` : name;
+  return name !== undefined && consuming ? `${name}/${consumingEntry}` : name;
 }
 
 export interface Types {

@@ -1,0 +1,129 @@
+/**
+ * What an entry leaves behind: callbacks to come, closures handed out, arguments owed, arrays given away.
+ *
+ * Depends on: walk, arrays, state, values.
+ */
+import type { LoweredFunction } from '../lower/ir.ts';
+import { consumes, leaves, named } from './arrays.ts';
+import type { Exit } from './engine.ts';
+import type { State } from './state.ts';
+import { undefinedValue, type Value } from './values.ts';
+import type { Walker } from './walk.ts';
+
+/** After an entry returned: callbacks it left behind, closures it handed out, arguments it owes. */
+export function finish(walker: Walker, fn: LoweredFunction, exit: Exit, self: Value | undefined): readonly State[] {
+  const { state } = exit;
+  ownedArguments(walker, fn, state, exit.value);
+  state.frame.locals.set(-8, exit.value);
+  return walker.runLater(state).map((next) => {
+    handedOut(walker, next, next.frame.locals.get(-8) ?? undefinedValue);
+    const value = next.frame.locals.get(-8) ?? undefinedValue;
+    next.frame.locals.delete(-8);
+    if (self === undefined) next.frame.locals.delete(-7);
+    walker.settle(next, value);
+    givenAway(next, value);
+    return next;
+  });
+}
+
+/** What is returned, also through closures, belongs to the unknown caller now. */
+export function givenAway(state: State, value: Value): void {
+  const without = state.reachable();
+  for (const id of state.reachable([value])) {
+    const node = state.heap.get(id);
+    if (node?.life !== undefined && !without.has(id)) state.put(id, { ...node, life: { ...node.life, escaped: true } });
+  }
+  leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, escaped: true } }));
+}
+
+/** Where operations consume, a parameter that some paths consume is owed on all. */
+export function ownedArguments(walker: Walker, fn: LoweredFunction, state: State, value: Value): void {
+  const held = state.reachable([value]);
+  for (const [id, node] of state.heap) {
+    const life = node.life;
+    if (
+      life === undefined ||
+      life.origin !== 'caller' ||
+      life.dead ||
+      life.escaped ||
+      life.traced ||
+      life.part !== undefined ||
+      node.shape !== 'array' ||
+      !consumes(walker, life.library)
+    )
+      continue;
+    if (life.passed?.function !== fn.id || held.has(id) || !id.startsWith('param ')) continue;
+    const extra = life.refs > 1 && life.lastRef !== undefined;
+    walker.collector.see(
+      {
+        kind: 'lost',
+        span: extra ? life.lastRef! : life.passed.signature,
+        function: fn.id,
+        array: named(life),
+        how: extra ? 'extraRef' : 'argument',
+        what: 'array',
+        ...(extra ? {} : { passed: life.passed }),
+      },
+      state.frame.context,
+    );
+  }
+}
+
+/** Closures in what an entry returns may be called, twice: once is not enough to see that a captured array is gone. */
+export function handedOut(walker: Walker, state: State, value: Value): void {
+  const closures: Value[] = [];
+  const visit = (v: Value, depth: number): void => {
+    if (v.kind === 'closure') closures.push(v);
+    const node = state.node(v);
+    if (node === undefined || depth === 0 || node.shape === 'environment' || node.class !== undefined) return;
+    node.fields.forEach((member) => visit(member, depth - 1));
+    node.pool.forEach((member) => visit(member, depth - 1));
+  };
+  visit(value, 3);
+  for (const closure of closures.slice(0, 6)) {
+    if (closure.kind !== 'closure') continue;
+    const fn = walker.project.function(closure.function);
+    if (fn === undefined) continue;
+    let states: State[] = [state.fork()];
+    for (let round = 0; round < 2; round++) {
+      const next: State[] = [];
+      for (const at of states) {
+        const args = fn.parameters.map((p, i) =>
+          walker.unknown(
+            at,
+            { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' as const }), nullable: false },
+            `handed ${fn.id} ${i} ${round}`,
+            'caller',
+            undefined,
+            p.name,
+          ),
+        );
+        for (const exit of walker.callFunction(at, fn, closure.environment, closure.self, args, {
+          span: fn.span,
+          nameSpan: fn.span,
+          repeated: true,
+          type: { holds: 'unknown' },
+          tag: ' handed',
+        })) {
+          if (exit.kind === 'throw') continue;
+          if (round === 0 && givenUp(exit.state)) continue;
+          givenAway(exit.state, exit.value);
+          next.push(exit.state);
+        }
+      }
+      states = next.slice(0, 4);
+    }
+  }
+}
+
+/** Something that outlives the call holds an array that was freed on purpose. */
+export function givenUp(state: State): boolean {
+  for (const node of state.heap.values()) {
+    if (node.shape !== 'environment' && node.shape !== 'instance' && node.shape !== 'map' && node.shape !== 'list') continue;
+    for (const member of [...node.fields.values(), ...node.pool]) {
+      const life = state.node(member)?.life;
+      if (life?.dead && (life.death === 'disposed' || life.death === 'donated')) return true;
+    }
+  }
+  return false;
+}

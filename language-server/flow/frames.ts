@@ -1,0 +1,242 @@
+/**
+ * The frame of a call: its parameters bound, its result handed out, and calls that need no frame at all.
+ *
+ * Depends on: losses, relevance, arrays, engine, state, values.
+ */
+import type { LoweredFunction } from '../lower/ir.ts';
+import { consumes, leaves } from './arrays.ts';
+import { returned, type CallSite, type Exit } from './engine.ts';
+import { environmentOf } from './properties.ts';
+import { reportLost } from './losses.ts';
+import { beside } from './relevance.ts';
+import type { Frame, State } from './state.ts';
+import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
+import type { Walker } from './walk.ts';
+
+/** Makes the frame of a call and binds its parameters. */
+export function enter(
+  walker: Walker,
+  state: State,
+  fn: LoweredFunction,
+  environment: ObjectId | undefined,
+  self: Value | undefined,
+  args: readonly Value[],
+  context: string,
+  site: CallSite,
+): void {
+  const parentEnvironment = environment ?? enclosing(walker, state, fn);
+  const fields = new Map<string, Value>();
+  if (parentEnvironment !== undefined) fields.set('@parent', objectValue(parentEnvironment));
+  const traced = state.tracing > 0;
+  const held: Value[] = [...args, ...(self === undefined ? [] : [self])];
+  state.frame.locals.set(
+    -1,
+    state.allocate(
+      `args@${context}`,
+      { shape: 'list', fields: emptyFields, pool: held, open: false, many: false, type: { holds: 'nothing' } },
+      () => undefined,
+    ),
+  );
+  const value = state.allocate(
+    `env@${context}`,
+    {
+      shape: 'environment',
+      fields,
+      pool: [],
+      open: environment === undefined && fn.parent !== undefined && !fn.parent.endsWith('#') && parentEnvironment === undefined,
+      many: false,
+      type: { holds: 'nothing' },
+      function: fn.id,
+      ...(traced ? { traced: true } : {}),
+    },
+    walker.dropped(state),
+  );
+  const arguments_ = (state.node(state.frame.locals.get(-1))?.pool ?? held).slice(0, args.length);
+  const self_ = self === undefined ? undefined : (state.node(state.frame.locals.get(-1))?.pool ?? held)[args.length];
+  state.frame.locals.delete(-1);
+  const id = value.kind === 'object' ? value.id : '';
+  state.enterFrame({
+    fn,
+    locals: new Map(),
+    environment: id,
+    context,
+    parent: state.frame,
+    repeated: site.repeated,
+    callSpan: site.span,
+    self: self_,
+    readLater: [],
+    awaited: false,
+    yields: [],
+  });
+  if (fn.self !== undefined) state.set(fn.self, self_ ?? anonymous);
+  fn.parameters.forEach((p, i) => {
+    if (p.rest) {
+      const rest = arguments_.slice(i);
+      state.set(
+        p.local,
+        state.allocate(
+          `rest@${context}`,
+          {
+            shape: 'list',
+            fields: new Map(rest.map((v, k) => [String(k), v] as const)),
+            pool: [],
+            open: false,
+            many: false,
+            type: fn.locals[p.local]?.type ?? { holds: 'nothing' },
+          },
+          walker.dropped(state),
+        ),
+      );
+      return;
+    }
+    const given = arguments_[i] ?? undefinedValue;
+    leaves(state, given, (leaf, node, life) => {
+      if (consumes(walker, life.library) && life.passed?.function !== fn.id)
+        state.put(leaf, { ...node, life: { ...life, passed: { function: fn.id, position: i, signature: fn.signature } } });
+    });
+    state.set(p.local, given);
+  });
+}
+
+/** The environment a function was declared in, when only the function is known. */
+export function enclosing(walker: Walker, state: State, fn: LoweredFunction): ObjectId | undefined {
+  if (fn.parent === undefined) return undefined;
+  if (fn.parent.endsWith('#')) return walker.moduleEnvironment(state, fn.parent);
+  for (let frame: Frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
+    if (frame.fn.id === fn.parent) return frame.environment;
+    for (let id: ObjectId | undefined = frame.environment; id !== undefined;) {
+      const node: Node | undefined = state.get(id);
+      if (node?.function === fn.parent) return id;
+      const up: Value | undefined = node?.fields.get('@parent');
+      id = up?.kind === 'object' ? up.id : undefined;
+    }
+  }
+  return undefined;
+}
+
+export function leave(walker: Walker, exit: Exit, fn: LoweredFunction, site: CallSite, scopes: number): Exit {
+  const { state } = exit;
+  state.scopes.length = scopes;
+  const readLater = state.frame.readLater;
+  const yields = state.frame.yields;
+  state.leaveFrame();
+  let value = exit.value;
+  if (exit.kind === 'return') {
+    if (fn.generator)
+      value = state.allocate(
+        `${state.frame.context}:${site.span.start}gen${site.tag ?? ''}`,
+        { shape: 'generator', fields: emptyFields, pool: yields, open: false, many: false, type: site.type },
+        walker.dropped(state),
+      );
+    state.collect(walker.dropped(state), [value]);
+    reportLost(walker, state);
+    // What a function hands out was made, for its caller, by the call.
+    leaves(state, value, (id, node, life) => {
+      if (
+        life.origin === 'here' &&
+        life.made !== undefined &&
+        life.made.file === fn.file &&
+        life.made.start >= fn.span.start &&
+        life.made.end <= fn.span.end
+      ) {
+        const { name: _, declaration: __, added: ___, ...rest } = life;
+        state.put(id, { ...node, life: { ...rest, made: site.span, function: state.frame.fn.id } });
+      }
+    });
+    const pending = readLater.filter(({ id }) => state.get(id) !== undefined).slice(0, 12);
+    const promised = state.node(value);
+    if (fn.async && promised?.shape === 'promise' && value.kind === 'object')
+      state.change(value.id, { pending: [...(promised.pending ?? []), ...pending] });
+    else if (fn.async && !fn.generator) {
+      value = state.allocate(
+        `${state.frame.context}:${site.span.start}async${site.tag ?? ''}`,
+        { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type, pending },
+        walker.dropped(state),
+      );
+    }
+  } else state.lost.clear();
+  return { state, kind: exit.kind, value };
+}
+
+/** A large function that has nothing to do with arrays is not walked: what it may change of host data is forgotten. */
+export function besideThePoint(
+  walker: Walker,
+  state: State,
+  fn: LoweredFunction,
+  environment: ObjectId | undefined,
+  self: Value | undefined,
+  args: readonly Value[],
+  site: CallSite,
+): readonly Exit[] | undefined {
+  const known = beside(walker.project, fn);
+  if (known === undefined || !known.large || fn.kind === 'constructor' || fn.kind === 'fields') return undefined;
+  const given = self === undefined ? args : [...args, self];
+  if (given.some((value) => !harmless(walker, state, value, known.unknowns))) return undefined;
+  const mark = `${state.frame.context}:${site.span.start}${site.tag ?? ''} beside`;
+  if (known.changes) for (const value of given) forget(walker, state, value, mark);
+  for (const variable of known.sets) {
+    const holder = environmentOf(walker, state, variable.function);
+    if (holder === undefined && !variable.function.endsWith('#')) return undefined;
+    if (holder === undefined) continue;
+    state.renew(`${mark} ${variable.name}`);
+    state.setField(holder, variable.name, hostValue(`${mark} ${variable.name};`));
+    for (let frame: Frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
+      const local = frame.environment === holder ? frame.fn.locals.findIndex((candidate) => candidate.unique === variable.name) : -1;
+      if (local >= 0) frame.locals.set(local, hostValue(`${mark} ${variable.name};`));
+    }
+  }
+  void environment;
+  const thrown: readonly Exit[] = known.throws ? [{ state: state.fork(), kind: 'throw', value: anonymous }] : [];
+  const result = walker.unknown(state, { ...site.type, nullable: false }, mark, 'caller', undefined);
+  return [...thrown, ...returned(state, result)];
+}
+
+/** Nothing behind this value can reach an array. */
+export function harmless(walker: Walker, state: State, value: Value, unknowns: boolean): boolean {
+  switch (value.kind) {
+    case 'literal':
+    case 'host':
+      return true;
+    case 'closure': {
+      const fn = walker.project.function(value.function);
+      return fn !== undefined && beside(walker.project, fn) !== undefined;
+    }
+    case 'external':
+      return value.library === undefined || value.library === 'standard';
+    case 'class':
+    case 'compiled':
+    case 'marked':
+      return false;
+    case 'object': {
+      if (!unknowns && state.get(value.id)?.class !== undefined) return true;
+      const seen = new Set<ObjectId>();
+      const go = (inner: Value): boolean => {
+        if (inner.kind !== 'object') return inner.kind === 'class' || harmless(walker, state, inner, unknowns);
+        if (seen.has(inner.id)) return true;
+        seen.add(inner.id);
+        const node = state.get(inner.id);
+        return node === undefined || (node.life === undefined && [...node.fields.values(), ...node.pool].every(go));
+      };
+      return go(value);
+    }
+  }
+}
+
+/** Host data in an object may be anything now. */
+export function forget(walker: Walker, state: State, value: Value, mark: string, seen = new Set<ObjectId>()): void {
+  if (value.kind !== 'object' || seen.has(value.id)) return;
+  seen.add(value.id);
+  const node = state.get(value.id);
+  if (node === undefined || node.shape === 'array') return;
+  const fields = new Map<string, Value>();
+  for (const [name, member] of node.fields) {
+    forget(walker, state, member, `${mark} ${name}`, seen);
+    fields.set(name, member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} ${name};`) : member);
+  }
+  state.renew(`${mark} ${value.id}`);
+  state.change(value.id, {
+    fields,
+    pool: node.pool.map((member) => (member.kind === 'literal' || member.kind === 'host' ? hostValue(`${mark} ${value.id} [];`) : member)),
+    open: true,
+  });
+}

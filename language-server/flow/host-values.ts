@@ -1,0 +1,113 @@
+/**
+ * Host data: what operators yield, which tests are the same test, and what a branch teaches.
+ *
+ * Depends on: state, values.
+ */
+import type { State } from './state.ts';
+import { hostValue, literalValue, undefinedValue, type Value } from './values.ts';
+
+export function unary(state: State, operator: string, value: Value, fresh: Value): Value {
+  if (operator === '!') {
+    const truth = truthOf(state, value);
+    if (truth !== undefined) return literalValue(!truth);
+    return value.kind === 'host' && value.symbol !== '' ? hostValue(`!(${value.symbol})`) : fresh;
+  }
+  if (operator === 'nullish') {
+    if (value.kind === 'literal') return literalValue(value.value === undefined || value.value === null);
+    if (value.kind !== 'host') return literalValue(false);
+    if (value.symbol === '') return fresh;
+    if (state.facts.get(value.symbol) === true) return literalValue(false);
+    return value.type !== undefined &&
+      value.type.nullable !== true &&
+      value.type.holds !== 'unknown' &&
+      value.type.callable !== true &&
+      value.type.name !== undefined
+      ? literalValue(false)
+      : hostValue(`nullish(${value.symbol})`);
+  }
+  if (operator === 'void') return undefinedValue;
+  return fresh;
+}
+
+/** Is a value true as a condition, as far as known on this path? */
+export function truthOf(state: State, value: Value): boolean | undefined {
+  if (value.kind === 'literal') return Boolean(value.value);
+  if (value.kind !== 'host') return true;
+  if (value.symbol.startsWith('!(')) {
+    const inner = truthOf(state, hostValue(value.symbol.slice(2, -1)));
+    return inner === undefined ? undefined : !inner;
+  }
+  return state.facts.get(value.symbol);
+}
+
+export function assume(state: State, value: Value, truth: boolean): void {
+  if (value.kind !== 'host' || value.symbol === '') return;
+  if (value.symbol.startsWith('!(')) return assume(state, hostValue(value.symbol.slice(2, -1)), !truth);
+  state.facts.set(value.symbol, truth);
+  if (truth && !value.symbol.startsWith('nullish(')) state.facts.set(`nullish(${value.symbol})`, false);
+}
+
+export function binary(state: State, operator: string, left: Value, right: Value, fresh: () => Value): Value {
+  const equality = operator === '===' || operator === '==' ? true : operator === '!==' || operator === '!=' ? false : undefined;
+  const negate = (value: Value): Value =>
+    value.kind === 'literal' ? literalValue(!value.value) : value.kind === 'host' ? hostValue(`!(${value.symbol})`) : value;
+  if (equality !== undefined) {
+    const same = equal(state, left, right, operator.length === 2);
+    return same === undefined ? fresh() : equality ? same : negate(same);
+  }
+  if (left.kind === 'literal' && right.kind === 'literal' && typeof left.value === 'number' && typeof right.value === 'number') {
+    switch (operator) {
+      case '<':
+        return literalValue(left.value < right.value);
+      case '>':
+        return literalValue(left.value > right.value);
+      case '<=':
+        return literalValue(left.value <= right.value);
+      case '>=':
+        return literalValue(left.value >= right.value);
+    }
+  }
+  if (operator === '<' || operator === '>' || operator === '<=' || operator === '>=') {
+    const flipped = operator === '>' || operator === '<=';
+    const [a, b] = flipped ? [right, left] : [left, right];
+    if ((a.kind === 'host' && a.symbol === '') || (b.kind === 'host' && b.symbol === '') || a.key.length + b.key.length > 240)
+      return fresh();
+    const less = hostValue(`(${a.key}<${b.key})`);
+    return operator === '<' || operator === '>' ? less : negate(less);
+  }
+  return fresh();
+}
+
+export function equal(state: State, left: Value, right: Value, loose: boolean): Value | undefined {
+  if (left.kind === 'marked') return equal(state, left.of, right, loose);
+  const absent = (value: Value): boolean => value.kind === 'literal' && (value.value === undefined || value.value === null);
+  if (left.kind === 'literal' && right.kind === 'literal')
+    return literalValue(left.value === right.value || (loose && absent(left) && absent(right)));
+  for (const [a, b] of [
+    [left, right],
+    [right, left],
+  ] as const) {
+    if (!absent(a)) continue;
+    if (b.kind === 'host')
+      return b.symbol === '' ? undefined : state.facts.get(b.symbol) === true ? literalValue(false) : hostValue(`nullish(${b.symbol})`);
+    return literalValue(false);
+  }
+  if (left.kind === 'object' && right.kind === 'object') {
+    const [a, b] = [state.get(left.id), state.get(right.id)];
+    if (a === undefined || b === undefined) return undefined;
+    if (left.id === right.id) return a.many ? undefined : literalValue(true);
+    return (a.life?.origin === 'here' && b.life?.origin === 'here') || (a.life === undefined && b.life === undefined && !a.open && !b.open)
+      ? literalValue(false)
+      : undefined;
+  }
+  if (
+    left.kind === 'host' &&
+    left.symbol !== '' &&
+    right.kind !== 'object' &&
+    right.key.length + left.key.length < 240 &&
+    !(right.kind === 'host' && right.symbol === '')
+  )
+    return hostValue(`(${left.key}===${right.key})`);
+  if (right.kind === 'host' && right.symbol !== '' && left.kind === 'literal') return hostValue(`(${right.key}===${left.key})`);
+  return undefined;
+}

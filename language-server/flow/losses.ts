@@ -1,0 +1,72 @@
+/**
+ * What nobody holds any more: noted when it is dropped, reported once the path goes on.
+ *
+ * Depends on: arrays, state, values.
+ */
+import { consumes, named } from './arrays.ts';
+import type { State } from './state.ts';
+import type { Node, ObjectId } from './values.ts';
+import type { Walker } from './walk.ts';
+
+/** Nobody holds this object any more. */
+export function drop(walker: Walker, state: State, id: ObjectId, node: Node): void {
+  const life = node.life;
+  if (life === undefined || life.dead || life.escaped || life.traced || life.part !== undefined || node.many) return;
+  if (life.scope > 0 || life.refs <= 0) return;
+  if (life.origin === 'field') return;
+  if (life.origin === 'caller' && !consumes(walker, life.library)) return;
+  if (life.opened) {
+    const taken = [...node.fields.keys()].filter((name) => /^\d+$/.test(name)).length;
+    if (node.count === undefined || node.count <= taken) return walker.collector.silent('leak: part of a tree was freed by itself');
+  }
+  state.lost.set(`${id} ${life.made?.start ?? ''}`, { id, node, how: 'end', context: state.frame.context });
+}
+
+/** What was lost on a path that goes on: reported once. */
+export function reportLost(walker: Walker, state: State): void {
+  for (const lost of state.lost.values()) {
+    const life = lost.node.life!;
+    const consuming = consumes(walker, life.library);
+    const common = {
+      function: life.function,
+      array: named(life),
+      what: life.owner ? ('owner' as const) : ('array' as const),
+      ...(life.declaration === undefined ? {} : { declaration: life.declaration }),
+      ...(life.lastUse === undefined ? {} : { lastUse: life.lastUse }),
+      ...(state.caught ? { path: 'catch' as const } : {}),
+    };
+    if (consuming && life.lastRef !== undefined && (life.origin === 'here' || life.refs > 1))
+      walker.collector.see({ kind: 'lost', span: life.lastRef, how: 'extraRef', ...common }, lost.context);
+    else if (consuming && life.passed !== undefined)
+      walker.collector.see(
+        {
+          kind: 'lost',
+          span: life.passed.signature,
+          how: 'argument',
+          passed: life.passed,
+          ...common,
+          ...(life.origin === 'here' && life.made !== undefined ? { declaration: life.made } : {}),
+        },
+        lost.context,
+      );
+    else if (life.added !== undefined)
+      walker.collector.see(
+        {
+          kind: 'retained',
+          span: life.added,
+          function: life.function,
+          array: named(life),
+          collection: 'the list',
+          where: 'loop',
+          scalar: false,
+        },
+        lost.context,
+      );
+    else if (life.made !== undefined && life.origin === 'here')
+      walker.collector.see(
+        { kind: 'lost', span: life.made, how: lost.node.life?.opened ? 'part' : life.name === undefined ? 'dropped' : 'end', ...common },
+        lost.context,
+      );
+  }
+  state.lost.clear();
+}

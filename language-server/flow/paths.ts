@@ -1,0 +1,246 @@
+/**
+ * One function, path by path: blocks, branches and loops, and where paths meet.
+ *
+ * Depends on: events, host-values, losses, arrays, state, values, lower/ir.
+ */
+import { reads, successors, writes, type Block, type BlockId, type Local, type LoweredFunction, type Span } from '../lower/ir.ts';
+import { read } from './arrays.ts';
+import type { Exit } from './engine.ts';
+import { step, type Place } from './events.ts';
+import { assume, truthOf } from './host-values.ts';
+import { reportLost } from './losses.ts';
+import type { State } from './state.ts';
+import { hostValue, undefinedValue, type Node, type Value } from './values.ts';
+import type { Walker } from './walk.ts';
+
+interface FunctionShape {
+  readonly live: readonly ReadonlySet<Local>[];
+  readonly joins: ReadonlySet<BlockId>;
+  readonly inLoop: ReadonlySet<BlockId>;
+}
+
+export function runFunction(walker: Walker, start: State, fn: LoweredFunction): readonly Exit[] {
+  const shape = shapeOf(fn);
+  const exits: Exit[] = [];
+  const exitKeys = new Set<string>();
+  const visited = new Map<BlockId, Set<string>>();
+  const work: { readonly state: State; readonly block: BlockId; readonly index: number; readonly back: boolean }[] = [
+    { state: start, block: 0, index: 0, back: false },
+  ];
+  const leave = (exit: Exit): void => {
+    if (exit.kind === 'return' && start.frame.fn === fn && fn.kind !== 'module') {
+      exit.state.frame.locals.clear();
+      exit.state.facts.forEach((_, fact) => {
+        if (fact.includes(`${exit.state.frame.context}:`)) exit.state.facts.delete(fact);
+      });
+      exit.state.collect(walker.dropped(exit.state), [exit.value]);
+    }
+    const key = `${exit.kind}${exit.value.key} ${exit.state.key(new Set(), false)}`;
+    if (exitKeys.has(key)) return;
+    if (exits.length >= walker.limits.exitsPerCall) return walker.collector.silent('too many ways out');
+    exitKeys.add(key);
+    exits.push(exit);
+  };
+  while (work.length > 0) {
+    const item = work.pop()!;
+    const { state } = item;
+    const block = fn.blocks[item.block]!;
+    if (walker.steps > walker.limits.stepsPerRun) {
+      walker.collector.silent('run too long');
+      break;
+    }
+    if (item.index === 0 && shape.joins.has(block.id)) {
+      const live = shape.live[block.id]!;
+      for (const local of [...state.frame.locals.keys()])
+        if (local >= 0 && !live.has(local) && fn.locals[local]?.kind !== 'this') state.frame.locals.delete(local);
+      state.collect(walker.dropped(state));
+      if (item.back && block.loop !== undefined) reportLost(walker, state);
+      const seen = visited.get(block.id) ?? new Set<string>();
+      visited.set(block.id, seen);
+      const crowded = seen.size >= walker.limits.pathsPerBlock;
+      const key = state.key(undefined, !crowded);
+      if (seen.has(key)) continue;
+      if (seen.size >= walker.limits.pathsPerBlock * 2) {
+        walker.collector.silent('too many paths');
+        continue;
+      }
+      seen.add(key);
+      if (crowded) state.facts.clear();
+    }
+    runBlock(walker, state, block, item.index, fn, shape, work, leave);
+  }
+  return exits;
+}
+
+function runBlock(
+  walker: Walker,
+  state: State,
+  block: Block,
+  from: number,
+  fn: LoweredFunction,
+  shape: FunctionShape,
+  work: { state: State; block: BlockId; index: number; back: boolean }[],
+  leave: (exit: Exit) => void,
+): void {
+  const place: Place = { fn, inLoop: shape.inLoop.has(block.id) };
+  const throwTo = (exit: Exit): void => {
+    if (block.handler === undefined) return leave(exit);
+    exit.state.caught = true;
+    work.push({ state: exit.state, block: block.handler, index: 0, back: false });
+  };
+  for (let i = from; i < block.events.length; i++) {
+    walker.steps++;
+    walker.total++;
+    const event = block.events[i]!;
+    if (block.handler !== undefined && (event.kind === 'await' || (event.kind === 'call' && event.callee.kind === 'value'))) {
+      const other = state.fork();
+      other.caught = true;
+      work.push({ state: other, block: block.handler, index: 0, back: false });
+    }
+    const exits = step(walker, state, event, place);
+    if (exits.length === 1 && exits[0]!.kind === 'return' && exits[0]!.state === state) continue;
+    const keys = new Set<string>();
+    for (const exit of exits) {
+      if (exit.kind === 'throw') {
+        throwTo(exit);
+        continue;
+      }
+      const key = exits.length > 1 ? exit.state.key(undefined, true) : '';
+      if (keys.has(key)) continue;
+      keys.add(key);
+      work.push({ state: exit.state, block: block.id, index: i + 1, back: false });
+    }
+    return;
+  }
+  const end = block.end;
+  const go = (next: State, target: BlockId): void => {
+    work.push({ state: next, block: target, index: 0, back: fn.blocks[target]!.loop?.includes(block.id) ?? false });
+  };
+  switch (end.kind) {
+    case 'goto':
+      return go(state, end.target);
+    case 'branch': {
+      const condition = state.local(end.condition);
+      const truth = truthOf(state, condition);
+      if (truth !== undefined) return go(state, truth ? end.then : end.else);
+      const other = state.fork();
+      assume(state, condition, true);
+      assume(other, condition, false);
+      go(other, end.else);
+      return go(state, end.then);
+    }
+    case 'next': {
+      const iterator = state.local(end.iterator);
+      const node = state.node(iterator);
+      if (node === undefined || iterator.kind !== 'object') {
+        const other = state.fork();
+        go(other, end.done);
+        state.set(end.to, hostValue(`${state.frame.context}:${end.span.start};`, fn.locals[end.to]?.type));
+        return go(state, end.body);
+      }
+      const [first, ...others] = node.pool;
+      const before = node.fields.get('at');
+      if (before?.kind === 'object') state.iterating.delete(before.id);
+      if (first === undefined) {
+        drained(walker, state, node);
+        return go(state, end.done);
+      }
+      if (first.kind === 'object' && state.get(first.id)?.many) state.iterating.add(first.id);
+      const fields = new Map(node.fields);
+      fields.set('at', first);
+      state.change(iterator.id, { pool: others, fields, count: (node.count ?? 0) + 1 });
+      state.set(end.to, first);
+      return go(state, end.body);
+    }
+    case 'return':
+      if (end.value !== undefined) handsOutDead(walker, state, state.local(end.value), end.span);
+      return leave({ state, kind: 'return', value: end.value === undefined ? undefinedValue : state.local(end.value) });
+    case 'throw':
+      return throwTo({ state, kind: 'throw', value: state.local(end.value) });
+    case 'unreachable':
+      return;
+  }
+}
+
+const shapes = new WeakMap<LoweredFunction, FunctionShape>();
+
+function shapeOf(fn: LoweredFunction): FunctionShape {
+  const known = shapes.get(fn);
+  if (known !== undefined) return known;
+  const made = { live: liveness(fn), joins: joins(fn), inLoop: new Set(fn.blocks.flatMap((block) => block.loop ?? [])) };
+  shapes.set(fn, made);
+  return made;
+}
+
+/** A loop over a list of unknown length has freed the members it saw: it has freed the list. */
+function drained(walker: Walker, state: State, iterator: Node): void {
+  const source = iterator.fields.get('source');
+  const node = state.node(source);
+  if (node?.life === undefined || source?.kind !== 'object' || !node.open || node.life.dead) return;
+  const seen = ['[each]', '[next]'].flatMap((name) => {
+    const life = state.node(node.fields.get(name))?.life;
+    return life === undefined ? [] : [life];
+  });
+  const last = seen.at(-1);
+  if (last !== undefined && seen.every((life) => life.dead))
+    state.put(source.id, {
+      ...node,
+      life: {
+        ...node.life,
+        dead: true,
+        ...(last.death === undefined ? {} : { death: last.death }),
+        ...(last.diedAt === undefined ? {} : { diedAt: last.diedAt }),
+      },
+    });
+}
+
+/** A `return` that hands out an array that is gone. */
+function handsOutDead(walker: Walker, state: State, value: Value, span: Span): void {
+  const node = state.node(value);
+  const life = node?.life;
+  if (node?.shape !== 'array' || life === undefined || value.kind !== 'object' || state.tracing > 0) return;
+  if (!life.dead) return walker.collector.pass(span, state.frame.context);
+  if (life.origin !== 'here' || life.traced || (life.death !== 'donated' && life.death !== 'disposed' && life.death !== 'using')) return;
+  read(walker, state, value, { span, use: 'return' });
+  state.put(value.id, { ...node, life: { ...life, escaped: true } });
+}
+
+/** The locals that may still be read at the start of each block. */
+function liveness(fn: LoweredFunction): readonly ReadonlySet<Local>[] {
+  const live = fn.blocks.map(() => new Set<Local>());
+  for (let changed = true; changed;) {
+    changed = false;
+    for (let b = fn.blocks.length - 1; b >= 0; b--) {
+      const block = fn.blocks[b]!;
+      const now = new Set<Local>();
+      for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])])
+        for (const local of live[next] ?? []) now.add(local);
+      const { end } = block;
+      if (end.kind === 'next') now.delete(end.to);
+      if (end.kind === 'branch') now.add(end.condition);
+      if (end.kind === 'next') now.add(end.iterator);
+      if ((end.kind === 'return' || end.kind === 'throw') && end.value !== undefined) now.add(end.value);
+      for (let i = block.events.length - 1; i >= 0; i--) {
+        const event = block.events[i]!;
+        const to = writes(event);
+        if (to !== undefined && block.handler === undefined) now.delete(to);
+        for (const local of reads(event)) now.add(local);
+      }
+      const before = live[b]!;
+      if (now.size > before.size) {
+        live[b] = now;
+        changed = true;
+      }
+    }
+  }
+  return live;
+}
+
+/** Blocks that several ways lead to, and heads of loops: where paths are compared. */
+function joins(fn: LoweredFunction): ReadonlySet<BlockId> {
+  const count = new Map<BlockId, number>();
+  for (const block of fn.blocks)
+    for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])])
+      count.set(next, (count.get(next) ?? 0) + 1);
+  return new Set(fn.blocks.filter((block) => (count.get(block.id) ?? 0) > 1 || block.loop !== undefined).map((block) => block.id));
+}
