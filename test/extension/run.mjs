@@ -95,6 +95,7 @@ async function layOut(workspace) {
     if (existsSync(from)) await symlink(from, path.join(workspace, 'node_modules', name));
   }
   await symlink(root, path.join(workspace, 'node_modules', 'tidemark'));
+  await cp(path.join(root, 'examples', 'train-mlp.ts'), path.join(workspace, 'train-mlp.ts'));
 }
 
 async function inHost({ name, browser, workspace, extension, suite, work }) {

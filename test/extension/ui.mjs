@@ -54,6 +54,16 @@ export async function uiRun({ browser, workspace, vsix }) {
       await view.locator('#rows button', { hasText: 'tensors.ts:5' }).first().click();
       await page.getByText('Ln 5, Col 1').first().waitFor({ timeout: 15_000 });
     });
+    await check('a training program is measured, and its step carries the peak', async () => {
+      await page.goto(`${server.url}/?folder=${encodeURIComponent(workspace)}`);
+      await page.waitForSelector('.monaco-workbench', { timeout: 60_000 });
+      await openFile(page, 'train-mlp.ts');
+      await lens(page, 'Profile memory').first().waitFor({ timeout: 60_000 });
+      await lens(page, 'Profile memory').first().click();
+      await page.getByText('◀ peak').first().waitFor({ timeout: 150_000 });
+      await page.waitForTimeout(1500);
+      await page.screenshot({ path: path.join(pictures, 'editor.png') });
+    });
   } finally {
     await page.close();
     await server.stop();
