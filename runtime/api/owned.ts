@@ -161,6 +161,7 @@ export function unwrapped(tree: unknown, of: (array: Array) => Value): unknown {
 /** Every value in a tree as an owned array. */
 export function wrapped(tree: unknown, borrowed = false): unknown {
   if (tree instanceof LiteralValue) return tree.literal;
+  // eslint-disable-next-line @typescript-eslint/no-array-constructor -- this module's own class
   if (tree instanceof Value) return new Array(tree, borrowed);
   if (globalThis.Array.isArray(tree)) return tree.map((item) => wrapped(item, borrowed));
   if (isPlain(tree)) return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, wrapped(item, borrowed)]));

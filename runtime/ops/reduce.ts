@@ -5,13 +5,12 @@
  * Depends on: core, family, arithmetic.
  */
 import type { KnownAval } from '../core/aval.ts';
-import { times, type Dim } from '../core/dim.ts';
 import { isFloat, type DType } from '../core/dtype.ts';
 import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
-import { added, applied, choose, int, isBelow, nanText, or, scalarFunction } from './arithmetic.ts';
+import { applied, choose, int, isBelow, nanText, or, scalarFunction } from './arithmetic.ts';
 import { axisOf, borrows, callable, numbers, type Gradient } from './family.ts';
 import { where } from './elementwise.ts';
-import { constant, type Scalar, type ScalarFunction } from './scalar.ts';
+import type { Scalar, ScalarFunction } from './scalar.ts';
 import type { Value } from './value.ts';
 
 export type Axis = number | readonly number[] | null | undefined;
@@ -110,7 +109,7 @@ function productOfOthers(x: Value, axes: readonly number[]): Value {
 export const prodEntry: Entry = reduction('prod', {
   summary: 'Product over axes.',
   initial: () => 1,
-  combine: scalarFunction('timesOf', 1, ([a, b]) => `(${a} * ${b})`, (a, b) => (Number.isInteger(a!) && Number.isInteger(b!) && Math.abs(a! * b!) > 2 ** 53 ? Math.imul(a!, b!) : a! * b!)),
+  combine: scalarFunction('timesOf', 1, ([a, b]) => `(${a} * ${b})`, (a, b) => a! * b!),
   gradient: { saves: 'inputs', rule: ([g], [x], { axes }, [aval]) => [spreadBack(g!, aval!, numbers(axes)).mul(productOfOthers(x!, numbers(axes)))] },
   tangent: ([x], [tangent], _o, { axes }) => [tangent && apply(sumEntry, [tangent.mul(productOfOthers(x!, numbers(axes)))], { axes: axes! })],
 });
@@ -201,5 +200,3 @@ const positionOf = (entry: Entry) =>
 export const argmax = positionOf(argmaxEntry);
 export const argmin = positionOf(argminEntry);
 
-export const elementCount = (dims: readonly Dim[]): Dim => dims.reduce(times, 1);
-export { constant };
