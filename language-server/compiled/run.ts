@@ -2,7 +2,7 @@
  * One walk over a program from a root: the world that the walker lives in.
  *
  * Everything that a walk changes is here (modules, ledger, calls seen, decisions taken), so a walk can be made again with
- * other decisions and nothing remembered. Depends on: core, lower/ir, libraries, walk, library, jitted, ledger, standard.
+ * other decisions and nothing remembered. Long because: a world is one object with one life. Depends on: core, lower/ir, libraries, walk, library, jitted, ledger, standard.
  */
 import { at, currentInterpreter, under } from '../../runtime/core/interpreter.ts';
 import { minus, plus, type Dim } from '../../runtime/core/dim.ts';

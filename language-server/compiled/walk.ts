@@ -4,9 +4,9 @@
  * One walker serves two worlds. While a function is traced everything must be known: an unknown value in a condition
  * ends the walk with a reason (`CannotWalk`), never with a guess. Outside of traces the world decides which way an
  * unknown condition goes, and several walks together visit every branch. Calls of libraries and of the language are
- * the world's business. Depends on: lower/ir, values, host.
+ * the world's business. Long because: every kind of event and of call is one step over the same frame and stack.
+ * Depends on: lower/ir, values, host, loops.
  */
-import { successors } from '../lower/ir.ts';
 import type {
   Block,
   BlockId,
@@ -21,6 +21,7 @@ import type {
   TypeFact,
   Variable,
 } from '../lower/ir.ts';
+import { blocksOf, loopsOf } from './loops.ts';
 import { binary, entriesOf, keysOf, readProperty, rest, template, unary, writeProperty } from './host.ts';
 import {
   classFacts,
@@ -716,36 +717,4 @@ function iteratorOf(value: unknown, over: 'of' | 'in' | 'await'): unknown {
   if (over === 'in') return keysOf(value)?.[Symbol.iterator]() ?? new Unknown('the keys of something unknown');
   if (isIterator(value)) return value;
   return listOf(value)?.[Symbol.iterator]() ?? new Unknown('something unknown');
-}
-
-const blockTables = new WeakMap<LoweredFunction, ReadonlyMap<BlockId, Block>>();
-function blocksOf(fn: LoweredFunction): ReadonlyMap<BlockId, Block> {
-  let table = blockTables.get(fn);
-  if (table === undefined) blockTables.set(fn, (table = new Map(fn.blocks.map((block) => [block.id, block]))));
-  return table;
-}
-
-const loopTables = new WeakMap<LoweredFunction, ReadonlyMap<BlockId, readonly BlockId[]>>();
-/** The innermost loop of each block. */
-function loopsOf(fn: LoweredFunction): ReadonlyMap<BlockId, readonly BlockId[]> {
-  let table = loopTables.get(fn);
-  if (table === undefined) {
-    const inner = new Map<BlockId, readonly BlockId[]>();
-    const loops = fn.blocks
-      .flatMap((block) => (block.loop === undefined ? [] : [goingRound(fn, block)]))
-      .toSorted((a, b) => b.length - a.length);
-    for (const loop of loops) for (const id of loop) inner.set(id, loop);
-    loopTables.set(fn, (table = inner));
-  }
-  return table;
-}
-
-/** The blocks from which the head is reached again. */
-function goingRound(fn: LoweredFunction, head: Block): readonly BlockId[] {
-  const before = new Map<BlockId, BlockId[]>();
-  for (const block of fn.blocks) for (const next of successors(block.end)) before.set(next, [...(before.get(next) ?? []), block.id]);
-  const inside = new Set(head.loop);
-  const found = new Set([head.id]);
-  for (const id of found) for (const former of before.get(id) ?? []) if (inside.has(former)) found.add(former);
-  return [...found];
 }
