@@ -56,7 +56,9 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   const files = new Set([...report.lines, ...report.functions, ...report.liveAtPeak, ...report.leaks].map(({ file }) => resolve(file)));
   files.add(entry).add(params.file);
   const after = await session.textsOnDisk([...files].filter((file) => !before.has(file)));
-  const measurement: Measurement = { report, endedAt: sources.now(), texts: new Map([...before, ...after]), resolve };
+  // Files that took no part have no numbers of this run, open or not.
+  const texts = new Map([...before, ...after].filter(([file]) => files.has(file)));
+  const measurement: Measurement = { report, endedAt: sources.now(), texts, resolve };
   const text = measurement.texts.get(params.file) ?? '';
   const ofFile = report.functions.filter(({ file }) => resolve(file) === params.file);
   const called = named(ofFile, outline(params.file, text), text).some(({ name }) => name === params.function);

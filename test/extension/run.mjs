@@ -30,7 +30,7 @@ const browserFlags = [
 ];
 
 /** The libraries that programs of the fixture import, as an installed project has them. */
-const libraries = ['@tensorflow', '@jax-js', 'webgpu', 'mnist', '@webgpu'];
+const libraries = ['@tensorflow', '@jax-js', 'webgpu', 'mnist', '@webgpu', '@types'];
 
 export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
   await setup();
@@ -50,7 +50,7 @@ export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
       await layOut(workspace);
       const counts =
         name === 'ui'
-          ? await uiRun({ browser, workspace, vsix: vsix.linux })
+          ? await uiRun({ browser, workspace, training: await trainingFolder(work), vsix: vsix.linux })
           : await inHost({ name, browser, workspace, extension, suite, work });
       console.log(`editor, ${name}: ${counts.passed.length} passed, ${counts.failures.length} failed`);
       if (process.env.TIDEMARK_VERBOSE !== undefined) for (const test of counts.passed) console.log(`  ok: ${test}`);
@@ -87,6 +87,14 @@ async function bundleSuite(outfile) {
   });
 }
 
+/** The example of the README in a folder of its own. */
+async function trainingFolder(work) {
+  const folder = path.join(work, 'training');
+  await layOut(folder);
+  await cp(path.join(root, 'examples', 'train-mlp.ts'), path.join(folder, 'train-mlp.ts'));
+  return folder;
+}
+
 async function layOut(workspace) {
   await cp(path.join(root, 'test/fixtures/editor'), workspace, { recursive: true });
   await mkdir(path.join(workspace, 'node_modules'), { recursive: true });
@@ -95,7 +103,6 @@ async function layOut(workspace) {
     if (existsSync(from)) await symlink(from, path.join(workspace, 'node_modules', name));
   }
   await symlink(root, path.join(workspace, 'node_modules', 'tidemark'));
-  await cp(path.join(root, 'examples', 'train-mlp.ts'), path.join(workspace, 'train-mlp.ts'));
 }
 
 async function inHost({ name, browser, workspace, extension, suite, work }) {

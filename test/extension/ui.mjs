@@ -10,7 +10,7 @@ import { startEditor } from '../../scripts/support/editor-server.mjs';
 
 const pictures = process.env.TIDEMARK_PICTURES ?? path.join(os.tmpdir(), 'tidemark-pictures');
 
-export async function uiRun({ browser, workspace, vsix }) {
+export async function uiRun({ browser, workspace, training, vsix }) {
   const passed = [];
   const failures = [];
   await mkdir(pictures, { recursive: true });
@@ -54,13 +54,18 @@ export async function uiRun({ browser, workspace, vsix }) {
       await view.locator('#rows button', { hasText: 'tensors.ts:5' }).first().click();
       await page.getByText('Ln 5, Col 1').first().waitFor({ timeout: 15_000 });
     });
-    await check('a training program is measured, and its step carries the peak', async () => {
-      await page.goto(`${server.url}/?folder=${encodeURIComponent(workspace)}`);
+    await check('a training program is measured, and its file carries its own peak', async () => {
+      await page.goto(`${server.url}/?folder=${encodeURIComponent(training)}`);
       await page.waitForSelector('.monaco-workbench', { timeout: 60_000 });
       await openFile(page, 'train-mlp.ts');
       await lens(page, 'Profile memory').first().waitFor({ timeout: 60_000 });
+      if ((await lens(page, /^peak/).count()) > 0) throw new Error('a peak is shown before anything was measured');
       await lens(page, 'Profile memory').first().click();
-      await page.getByText('◀ peak').first().waitFor({ timeout: 150_000 });
+      await lens(page, /^peak [\d.]+ MiB at line \d+/)
+        .first()
+        .waitFor({ timeout: 150_000 });
+      await lens(page, /^peak/).first().click();
+      await page.getByText('◀ peak').first().waitFor({ timeout: 20_000 });
       await page.waitForTimeout(1500);
       await page.screenshot({ path: path.join(pictures, 'editor.png') });
     });

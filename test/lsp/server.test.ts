@@ -177,6 +177,17 @@ describe('language server', function () {
     assert.equal((await hintsOf(wired)).length, 1);
   });
 
+  it('shows the numbers of a run only in files that took part in it', async () => {
+    const wired = await start({ measure });
+    const other = path.join(folder, 'other.ts');
+    writeFileSync(other, program);
+    await wired.open(file, program);
+    await wired.open(other, program);
+    await profile(wired);
+    const shown = titles(await wired.client.sendRequest('textDocument/codeLens', { textDocument: { uri: uriOf(other) } }));
+    assert.deepEqual(shown, ['1: ▶ Profile memory', '2: ▶ Profile memory']);
+  });
+
   it('gives a compiled arrow function the name it is bound to', async () => {
     const text = [
       "import { np, jit } from 'tidemark';",
