@@ -6,12 +6,12 @@
  * Depends on: program, lower, flow, memory, rules, edits, config, protocol.
  */
 import { dirname, relative, resolve, sep } from 'node:path';
-import ts from 'typescript';
 import { readConfig, bytesOf, type Config } from './config.ts';
 import { fixOf } from './edits/fixes.ts';
-import { Store } from './snapshots.ts';
+import { Store } from './workspace/snapshots.ts';
 import { models as builtIn } from './libraries/index.ts';
 import { configOf, createTexts, isSource, sourcesUnder } from './program/host.ts';
+import { createRegistry } from './program/program.ts';
 import type {
   CheckReport,
   Diagnostic,
@@ -25,11 +25,11 @@ import type {
 } from './protocol.ts';
 import { analysisOf } from './memory/analysis.ts';
 import { reported, staticPeaks } from './memory/peak.ts';
-import { placeIn, positionIn } from './positions.ts';
+import { placeIn, positionIn } from './workspace/positions.ts';
 import { rules as allRules } from './rules/index.ts';
 import type { Settings } from './rules/rule.ts';
-import { runRules, type Reported } from './run-rules.ts';
-import { hoverAt, lifeAt } from './array-life.ts';
+import { runRules, type Reported } from './workspace/run-rules.ts';
+import { hoverAt, lifeAt } from './workspace/array-life.ts';
 
 export interface CancelToken {
   readonly isCancelled: boolean;
@@ -73,7 +73,7 @@ export const rules = allRules.map(({ id, severity, summary, docs }) => ({ id, se
 export function createWorkspace(options: WorkspaceOptions): Workspace {
   const cwd = resolve(options.cwd);
   const texts = createTexts();
-  const registry = ts.createDocumentRegistry();
+  const registry = createRegistry();
   const stores = new Map<string, Store>();
   let config: Config = readConfig(cwd);
   let settings: ServerSettings = {};

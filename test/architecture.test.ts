@@ -27,7 +27,17 @@ const table: readonly (readonly [string, readonly string[]])[] = [
   ['runtime/compile', ['runtime/core', 'runtime/events', 'runtime/ops', 'runtime/control', 'runtime/ir', 'runtime/plan']],
   [
     'runtime/device',
-    ['runtime/core', 'runtime/events', 'runtime/ops', 'runtime/control', 'runtime/plan', 'runtime/ir', 'runtime/compile', 'webgpu', 'node:'],
+    [
+      'runtime/core',
+      'runtime/events',
+      'runtime/ops',
+      'runtime/control',
+      'runtime/plan',
+      'runtime/ir',
+      'runtime/compile',
+      'webgpu',
+      'node:',
+    ],
   ],
   ['runtime/api', ['runtime/!instrument', 'node:']],
   ['runtime/jax-js.ts', ['runtime/!instrument']],
@@ -63,13 +73,36 @@ const table: readonly (readonly [string, readonly string[]])[] = [
       ...['libraries', 'lower', 'flow', 'shapes', 'memory', 'compiled'].map((name) => `language-server/${name}`),
     ],
   ],
-  ['language-server/edits', ['runtime/core', 'language-server/protocol.ts', 'language-server/program', 'language-server/lower', 'typescript']],
-  ['language-server/measure', ['runtime/core', 'runtime/events', 'runtime/instrument', 'language-server/protocol.ts', 'node:', '@jridgewell/trace-mapping', 'chrome-remote-interface']],
+  [
+    'language-server/edits',
+    ['runtime/core', 'language-server/protocol.ts', 'language-server/program', 'language-server/lower', 'typescript'],
+  ],
+  [
+    'language-server/measure',
+    [
+      'runtime/core',
+      'runtime/events',
+      'runtime/instrument',
+      'language-server/protocol.ts',
+      'node:',
+      '@jridgewell/trace-mapping',
+      'chrome-remote-interface',
+    ],
+  ],
   ['language-server/config.ts', ['language-server/!lsp', 'runtime/core', 'node:']],
+  ['language-server/workspace', ['language-server/!lsp', 'runtime/core', 'runtime/events', 'node:']],
   ['language-server/workspace.ts', ['language-server/!lsp', 'runtime/core', 'runtime/events', 'node:']],
   [
     'language-server/lsp',
-    ['language-server/*', 'runtime/core', 'runtime/events', 'vscode-languageserver', 'vscode-languageserver-textdocument', 'vscode-uri', 'node:'],
+    [
+      'language-server/*',
+      'runtime/core',
+      'runtime/events',
+      'vscode-languageserver',
+      'vscode-languageserver-textdocument',
+      'vscode-uri',
+      'node:',
+    ],
   ],
   ['language-server/main.ts', ['language-server/*', 'vscode-languageserver', 'node:']],
   ['language-server/cli', ['language-server/!lsp', 'language-server/main.ts', 'runtime/core', 'runtime/events', 'runtime/plan', 'node:']],
@@ -102,7 +135,11 @@ function read(path: string): Module {
   return { path: relative(root, path), text, imports };
 }
 
-const packageOf = (name: string): string => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/');
+const packageOf = (name: string): string =>
+  name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/');
 
 const covers = (row: string, path: string): boolean => path === row || path.startsWith(`${row}/`);
 
@@ -145,7 +182,8 @@ const outOfPlace: readonly { readonly what: RegExp; readonly inside: RegExp; rea
   },
 ];
 
-const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' ')).replace(/(^|\s)\/\/.*$/gm, '$1');
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' ')).replace(/(^|\s)\/\/.*$/gm, '$1');
 
 const modules = ['runtime', 'language-server', 'extension'].flatMap((folder) => sources(join(root, folder))).map(read);
 
@@ -153,7 +191,10 @@ describe('architecture', () => {
   it('finds modules to check', () => assert.ok(modules.length > 10));
 
   it('every file belongs to a row of the import table', () => {
-    assert.deepEqual(modules.map(({ path }) => path).filter((path) => rowOf(path) === undefined), []);
+    assert.deepEqual(
+      modules.map(({ path }) => path).filter((path) => rowOf(path) === undefined),
+      [],
+    );
   });
 
   it('imports only what the table allows', () => {
@@ -209,6 +250,9 @@ describe('architecture', () => {
     });
 
   it('exports nothing by default', () => {
-    assert.deepEqual(modules.filter(({ text }) => /^export default /m.test(text)).map(({ path }) => path), []);
+    assert.deepEqual(
+      modules.filter(({ text }) => /^export default /m.test(text)).map(({ path }) => path),
+      [],
+    );
   });
 });

@@ -63,7 +63,11 @@ function readConfiguration(config: string | undefined): Configuration {
   return { options, files: parsed.fileNames.map((file) => resolve(file)) };
 }
 
-export function createProgram(texts: Texts, registry: ts.DocumentRegistry, config: string | undefined): TypedProgram {
+/** Syntax trees shared between programs. */
+export type Registry = ts.DocumentRegistry;
+export const createRegistry = (): Registry => ts.createDocumentRegistry();
+
+export function createProgram(texts: Texts, registry: Registry, config: string | undefined): TypedProgram {
   let configuration = readConfiguration(config);
   const extra = new Set<string>();
   let generation = 0;

@@ -4,10 +4,10 @@
  * A rule that fails is an internal fault: counted, never shown as a finding. Depends on: rules, flow/facts, lower/ir,
  * snapshots.
  */
-import type { Directive, Unit } from './lower/ir.ts';
-import type { Severity, SeveritySetting } from './protocol.ts';
-import { rules } from './rules/index.ts';
-import type { Finding, RuleContext, Settings } from './rules/rule.ts';
+import type { Directive, Unit } from '../lower/ir.ts';
+import type { Severity, SeveritySetting } from '../protocol.ts';
+import { rules } from '../rules/index.ts';
+import type { Finding, RuleContext, Settings } from '../rules/rule.ts';
 import type { Snapshot } from './snapshots.ts';
 
 export interface Reported {

@@ -3,9 +3,9 @@
  *
  * Depends on: lower/ir (span, unit), program/host, protocol.
  */
-import type { Span, Unit } from './lower/ir.ts';
-import type { Texts } from './program/host.ts';
-import type { Position } from './protocol.ts';
+import type { Span, Unit } from '../lower/ir.ts';
+import type { Texts } from '../program/host.ts';
+import type { Position } from '../protocol.ts';
 
 const starts = new Map<string, { readonly version: string; readonly lines: readonly number[] }>();
 

@@ -4,10 +4,10 @@
  * Read from the lowered function alone, so it answers at once: the first write, the reads, and what frees it.
  * Depends on: lower/ir, libraries, protocol.
  */
-import { callOf } from './libraries/model.ts';
-import { models } from './libraries/index.ts';
-import { reads, type Event, type Local, type LoweredFunction, type Project, type Span, type Unit } from './lower/ir.ts';
-import type { Life, LifeRange, Position } from './protocol.ts';
+import { callOf } from '../libraries/model.ts';
+import { models } from '../libraries/index.ts';
+import { reads, type Event, type Local, type LoweredFunction, type Project, type Span, type Unit } from '../lower/ir.ts';
+import type { Life, LifeRange, Position } from '../protocol.ts';
 
 interface Found {
   readonly fn: LoweredFunction;

@@ -5,16 +5,16 @@
  * functions it entered. After an edit, only what depends on the edited file is made again.
  * Depends on: program, lower, flow, libraries.
  */
-import ts from 'typescript';
-import { Collector, factsOf } from './flow/collector.ts';
-import { walkLeftovers, walkUnit } from './flow/entries.ts';
-import type { Facts } from './flow/facts.ts';
-import type { LibraryModel } from './libraries/model.ts';
-import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from './lower/ir.ts';
-import { lowerFile } from './lower/lower.ts';
-import { createNaming } from './lower/naming.ts';
-import type { Texts } from './program/host.ts';
-import { createProgram, type TypedProgram, type TypeFacts } from './program/program.ts';
+import { Collector, factsOf } from '../flow/collector.ts';
+import { walkLeftovers, walkUnit } from '../flow/entries.ts';
+import type { Facts } from '../flow/facts.ts';
+import type { LibraryModel } from '../libraries/model.ts';
+import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
+import { lowerFile } from '../lower/lower.ts';
+import { createNaming } from '../lower/naming.ts';
+import type { Texts } from '../program/host.ts';
+import { importsOf } from '../program/imports.ts';
+import { createProgram, type Registry, type TypedProgram, type TypeFacts } from '../program/program.ts';
 
 /** Lets others work, and throws when the work is no longer wanted. */
 export type Pause = () => Promise<void>;
@@ -55,7 +55,7 @@ export class Store {
   private readonly wanted = new Set<string>();
   private generation = 0;
 
-  constructor(texts: Texts, registry: ts.DocumentRegistry, config: string | undefined, models: readonly LibraryModel[]) {
+  constructor(texts: Texts, registry: Registry, config: string | undefined, models: readonly LibraryModel[]) {
     this.texts = texts;
     this.models = models;
     this.program = createProgram(texts, registry, config);
@@ -109,7 +109,11 @@ export class Store {
     const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
     const units = new Map<string, Unit>();
     // Only what imports connect with a file that somebody asked for can matter to it.
-    const needed = new Set(connected([...imports.keys()], imports).filter((files) => files.some((file) => this.wanted.has(file))).flat());
+    const needed = new Set(
+      connected([...imports.keys()], imports)
+        .filter((files) => files.some((file) => this.wanted.has(file)))
+        .flat(),
+    );
     let started = performance.now();
     for (const source of sources) {
       if (!needed.has(source.fileName)) continue;
@@ -235,26 +239,6 @@ function projectOf(units: ReadonlyMap<string, Unit>): Project {
     function: (id): LoweredFunction | undefined => units.get(fileOf(id))?.functions.get(id),
     class: (id): LoweredClass | undefined => units.get(fileOf(id))?.classes.get(id),
   };
-}
-
-/** The own files that a file imports. */
-function importsOf(facts: TypeFacts, source: ts.SourceFile): readonly string[] {
-  const found = new Set<string>();
-  const visit = (node: ts.Node): void => {
-    const specifier =
-      (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier !== undefined
-        ? node.moduleSpecifier
-        : ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword
-          ? node.arguments[0]
-          : undefined;
-    if (specifier !== undefined && ts.isStringLiteralLike(specifier) && specifier.text.startsWith('.')) {
-      const file = facts.checker.getSymbolAtLocation(specifier)?.declarations?.find(ts.isSourceFile)?.fileName;
-      if (file !== undefined) found.add(file);
-    }
-    if (ts.isSourceFile(node)) node.statements.forEach(visit);
-  };
-  visit(source);
-  return [...found];
 }
 
 function closureOf(file: string, imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
