@@ -156,3 +156,12 @@ export function donationSpent(array: string, why: string): DonationError {
 export function donationUnusable(program: string, entries: readonly string[]): DonationError {
   return new DonationError('unusable-donation', `donating to \`${program}\` lowers its peak by nothing`, entries, 'leave these arguments out of donateArgnums, and dispose them after the call');
 }
+
+export function peakOverBudget(peak: string, limit: string, start: string): TidemarkError {
+  return new TidemarkError(
+    'peak-over-budget',
+    `the peak was ${peak}, and at most ${limit} was expected`,
+    [`${start} were in use before it began`],
+    'see the lines that make the peak with `tidemark profile --command -- …`, then free or donate arrays before it, or raise the limit',
+  );
+}
