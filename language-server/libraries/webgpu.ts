@@ -47,6 +47,9 @@ export const webgpu: LibraryModel = {
   ],
   noun: 'buffer',
   calls: {
+    // The texture of the screen belongs to the canvas; nobody destroys it.
+    'GPUCanvasContext.getCurrentTexture': { arguments: { receiver: 'inspects' }, result: 'unknown' },
+    'GPUCanvasContext.*': host,
     'GPUDevice.createBuffer': creates,
     'GPUDevice.createTexture': creates,
     'GPUDevice.createQuerySet': creates,
