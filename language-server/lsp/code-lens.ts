@@ -95,7 +95,9 @@ function usingArrays({ outline, text }: View): readonly OutlinedFunction[] {
   if (names.length === 0) return [];
   const lines = text.split(/\r\n|\r|\n/);
   const mentions = new RegExp(`(?<![\\w$.])(?:${names.map((name) => name.replaceAll('$', '\\$')).join('|')})\\s*[.(]`);
-  return outline.filter(({ line, endLine }) => mentions.test(lines.slice(line - 1, endLine).join('\n')));
+  // A callback within a function is part of it.
+  const outermost = outline.filter((one) => !outline.some((other) => other !== one && other.line <= one.line && one.endLine <= other.endLine));
+  return outermost.filter(({ line, endLine }) => mentions.test(lines.slice(line - 1, endLine).join('\n')));
 }
 
 const outlined = (outline: readonly OutlinedFunction[], line: number, name: string): OutlinedFunction | undefined =>
