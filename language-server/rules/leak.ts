@@ -100,7 +100,7 @@ function fixes(seen: Lost): readonly Intent[] {
     if (seen.lastUse !== undefined && seen.lastUse.file === seen.span.file)
       intents.push({
         kind: 'disposeAfter',
-        title: `Dispose \`${array.name}\` after its last use`,
+        title: `${array.words.free === 'destroy' ? 'Destroy' : 'Dispose'} \`${array.name}\` after its last use`,
         safe: false,
         name: array.name,
         verb: array.words.free,
