@@ -96,7 +96,9 @@ function usingArrays({ outline, text }: View): readonly OutlinedFunction[] {
   const lines = text.split(/\r\n|\r|\n/);
   const mentions = new RegExp(`(?<![\\w$.])(?:${names.map((name) => name.replaceAll('$', '\\$')).join('|')})\\s*[.(]`);
   // A callback within a function is part of it.
-  const outermost = outline.filter((one) => !outline.some((other) => other !== one && other.line <= one.line && one.endLine <= other.endLine));
+  const outermost = outline.filter(
+    (one) => !outline.some((other) => other !== one && other.line <= one.line && one.endLine <= other.endLine),
+  );
   return outermost.filter(({ line, endLine }) => mentions.test(lines.slice(line - 1, endLine).join('\n')));
 }
 

@@ -2,10 +2,11 @@
  * The timeline in its webview: memory over the run, the arrays alive at the chosen moment, the arenas of compiled calls.
  *
  * Mouse and keyboard do the same: wheel or +/- zoom, drag or arrows pan, click or shift-arrows choose the moment. The
- * table says in words what the chart says in colour. Depends on: series, raster, arena, messages, core/bytes.
+ * table says in words what the chart says in colour. Depends on: series, raster, axis, arena, messages, core/bytes.
  */
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import type { FromView, Recording, Site, ToView } from '../messages.ts';
+import { ticks } from './axis.ts';
 import { showArenas } from './arena.ts';
 import { bandAt, packed, paint, palette } from './raster.ts';
 import { aliveAt, columns, series, stepAt, type Columns, type Series } from './series.ts';
@@ -193,15 +194,6 @@ const toX = ({ all, range, axis }: Shown, step: number, width: number): number =
 
 function axisWords({ axis }: Shown, at: number): string {
   return axis === 'steps' ? `change ${Math.round(at).toLocaleString()}` : `${(at / 1000).toFixed(2)} s`;
-}
-
-/** At most six lines at round numbers of their unit. */
-function ticks(bytes: number): readonly number[] {
-  const unit = 1024 ** Math.floor(Math.log(Math.max(1, bytes)) / Math.log(1024));
-  const raw = bytes / unit / 6;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = unit * power * ([1, 2, 5, 10].find((n) => n * power >= raw) ?? 10);
-  return Array.from({ length: Math.floor(bytes / step) }, (_, index) => (index + 1) * step);
 }
 
 /* Choosing a moment, and the table of what was alive then. */
