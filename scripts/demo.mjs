@@ -70,7 +70,7 @@ async function profile() {
   const saved = path.join('.cache', 'demo', 'run.tidemark');
   const run = await tidemark(['profile', copy, '--format', 'tidemark', '--out', saved], [0]);
   const report = JSON.parse((await readFile(path.join(root, saved), 'utf8')).split('\n', 1)[0]);
-  const shown = await tidemark(['profile', '--show', saved, '--format', 'text'], [0]);
+  const shown = await tidemark(['show', saved], [0]);
   console.log(shown.stdout.trimEnd());
   return { report, losses: (run.stdout + run.stderr).split('\n').filter((line) => /\bloss\b/.test(line)) };
 }

@@ -108,6 +108,8 @@ describe('command line', () => {
       [['check', 'absent'], /no file or folder absent/],
       [['check', '--rule', 'leak=loud'], /ID=SEVERITY/],
       [['check', '--baseline', 'absent.json'], /baseline absent\.json cannot be read[\s\S]*--update/],
+      [['show'], /one profile is shown/],
+      [['show', 'a.ts'], /no profile of this version/],
       [['compare', 'a.ts'], /two profiles are compared/],
       [['compare', 'a.ts', 'a.ts'], /no profile of this version/],
     ];
@@ -271,7 +273,7 @@ describe('command line', () => {
 
   it('every command has a help', async () => {
     assert.equal(await run('--help'), 0);
-    for (const command of ['check', 'profile', 'compare', 'explain', 'plan', 'lsp']) {
+    for (const command of ['check', 'profile', 'show', 'compare', 'explain', 'plan', 'lsp']) {
       io.stdout.length = 0;
       assert.equal(await run(command, '--help'), 0);
       assert.match(io.stdout.join(''), new RegExp(`^usage: tidemark ${command} `));
