@@ -125,7 +125,9 @@ function listedMethod(
   const name = [life.typeName, ...(life.owner ? model.owners : model.arrays)]
     .map((type) => `${type}.${key}`)
     .find((candidate) => candidate in model.calls);
-  return name === undefined ? undefined : { library: life.library, name };
+  if (name !== undefined) return { library: life.library, name };
+  // Where operations consume, so does one that no line speaks of.
+  return model.convention === 'consumes' && !life.owner ? { library: life.library, name: `${life.typeName ?? model.arrays[0]}.${key}` } : undefined;
 }
 
 /** The function that a property of a value holds: an own property, or a method of its class. */
