@@ -8,7 +8,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, openSync, readdirSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -106,10 +106,22 @@ function ownerOf(file: string, seeUser: (file: string) => void): Owner {
   if (file.startsWith('node:') || file.startsWith('internal/') || file.startsWith('evalmachine.')) return { kind: 'hidden' };
   const path = pathOf(file);
   if (path === here) return { kind: 'hidden' };
-  const name = ours.some((folder) => path.startsWith(folder)) ? 'tidemark' : packageOf(path);
+  const name = ours.some((folder) => path.startsWith(folder)) || isLinkedRuntime(path) ? 'tidemark' : packageOf(path);
   if (name !== undefined) return { kind: 'library', name };
   seeUser(file);
   return { kind: 'user' };
+}
+
+/** A copy of the runtime that is linked into the project, as in a workspace: its path has no `node_modules` in it. */
+function isLinkedRuntime(path: string): boolean {
+  const folder = /^(.*[/\\])dist[/\\]runtime[/\\][^/\\]+$/.exec(path)?.[1];
+  if (folder === undefined) return false;
+  try {
+    const manifest: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return typeof manifest === 'object' && manifest !== null && 'name' in manifest && manifest.name === 'tidemark';
+  } catch {
+    return false;
+  }
 }
 
 const pathOf = (file: string): string => {
