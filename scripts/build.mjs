@@ -61,18 +61,6 @@ const declarationsInLib = {
   },
 };
 
-/** A part loaded on demand whose source is not there yet fails when it is asked for, not when the rest is made. */
-const laterParts = {
-  name: 'later-parts',
-  setup(builder) {
-    builder.onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path: name, resolveDir, kind }) => {
-      if (kind !== 'dynamic-import' || existsSync(path.join(resolveDir, name))) return undefined;
-      console.log(`  ${path.relative(root, path.join(resolveDir, name))} is not there yet`);
-      return { path: name, external: true };
-    });
-  },
-};
-
 const makers = {
   async extension() {
     await build({ ...shared, entryPoints: ['extension/main.ts'], outfile: 'dist/extension.cjs', format: 'cjs', external: ['vscode'] });
@@ -104,7 +92,7 @@ const makers = {
       chunkNames: 'chunk-[hash]',
       external: ['webgpu', 'tsx', 'tsx/*', 'esbuild'],
       banner: { js: commonJsScope },
-      plugins: [declarationsInLib, laterParts],
+      plugins: [declarationsInLib],
     });
     if (entryPoints.tidemark !== undefined) {
       const file = path.join(dist, 'tidemark.js');
