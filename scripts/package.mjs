@@ -85,10 +85,9 @@ async function layOut(stage, { packages, native }) {
 
 /** The manifest without what only a clone needs. */
 async function manifest() {
-  const { devDependencies, dependencies, scripts, exports, bin, ...kept } = JSON.parse(
-    await readFile(path.join(root, 'package.json'), 'utf8'),
-  );
-  return kept;
+  const whole = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const onlyForClones = new Set(['devDependencies', 'dependencies', 'scripts', 'exports', 'bin']);
+  return Object.fromEntries(Object.entries(whole).filter(([key]) => !onlyForClones.has(key)));
 }
 
 if (process.argv[1] === import.meta.filename) {
