@@ -16,6 +16,6 @@ export default tseslint.config(
       'prefer-const': 'error',
     },
   },
-  { files: ['eslint.config.js', 'scripts/**', 'test/**', 'examples/**'], rules: { 'no-restricted-exports': 'off' } },
+  { files: ['eslint.config.js', 'scripts/**', 'test/**', 'examples/**', '**/*.d.ts'], rules: { 'no-restricted-exports': 'off' } },
   { files: ['test/**', 'scripts/**/*.mjs'], rules: { '@typescript-eslint/no-unused-expressions': 'off' } },
 );

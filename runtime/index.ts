@@ -24,7 +24,25 @@ export { devicePut } from './api/put.ts';
 export { donate } from './api/donate.ts';
 export { scope } from './api/scope.ts';
 export {
-  checkpoint, checkpointName, checkpointPolicies, customJvp, customVjp, evalShape, grad, hessian, jacfwd, jacrev, jit, jvp, linearize, makeJaxpr, pmap, remat, valueAndGrad, vjp, vmap,
+  checkpoint,
+  checkpointName,
+  checkpointPolicies,
+  customJvp,
+  customVjp,
+  evalShape,
+  grad,
+  hessian,
+  jacfwd,
+  jacrev,
+  jit,
+  jvp,
+  linearize,
+  makeJaxpr,
+  pmap,
+  remat,
+  valueAndGrad,
+  vjp,
+  vmap,
 } from './api/transforms.ts';
 export type { GradOptions, PmapOptions } from './api/transforms.ts';
 export type { Jitted, JitOptions, Lowered } from './api/jit.ts';

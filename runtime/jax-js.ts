@@ -23,14 +23,31 @@ import { asTraced, Array as OwnedArray, consuming, holding, unwrapped } from './
 import { array as borrowedArray, type Nested } from './functions/creation.ts';
 
 /** Every function of a namespace on owned arrays. */
-export type Owned<T> = T extends Value ? OwnedArray
-  : T extends (...args: infer A) => infer R ? (...args: OwnedList<A>) => Owned<R>
-  : T extends readonly (infer E)[] ? (number extends T['length'] ? Owned<E>[] : { [K in keyof T]: Owned<T[K]> })
-  : T extends object ? { [K in keyof T]: Owned<T[K]> } : T;
+export type Owned<T> = T extends Value
+  ? OwnedArray
+  : T extends (...args: infer A) => infer R
+    ? (...args: OwnedList<A>) => Owned<R>
+    : T extends readonly (infer E)[]
+      ? number extends T['length']
+        ? Owned<E>[]
+        : { [K in keyof T]: Owned<T[K]> }
+      : T extends object
+        ? { [K in keyof T]: Owned<T[K]> }
+        : T;
 type OwnedList<A extends readonly unknown[]> = { [K in keyof A]: Owned<A[K]> };
 
 /** Functions that look at metadata only. */
-const inspectors: ReadonlySet<string> = new Set(['shape', 'ndim', 'size', 'isscalar', 'resultType', 'promoteTypes', 'broadcastShapes', 'finfo', 'iinfo']);
+const inspectors: ReadonlySet<string> = new Set([
+  'shape',
+  'ndim',
+  'size',
+  'isscalar',
+  'resultType',
+  'promoteTypes',
+  'broadcastShapes',
+  'finfo',
+  'iinfo',
+]);
 /** Functions that take functions: their arguments are traced under ownership too. */
 const isFunction = (value: unknown): value is (...args: unknown[]) => unknown => typeof value === 'function';
 
@@ -50,7 +67,9 @@ function owning<N extends object>(namespace: N): Owned<N> {
   return Object.fromEntries(Object.entries(namespace).map(([name, member]) => [name, wrap(name, member)])) as Owned<N>;
 }
 
-export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Bool: 'bool', Float16: 'float16' } as const satisfies Readonly<Record<string, DTypeName>>;
+export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Bool: 'bool', Float16: 'float16' } as const satisfies Readonly<
+  Record<string, DTypeName>
+>;
 export type DType = DTypeName;
 export { OwnedArray as Array };
 
@@ -71,7 +90,9 @@ export const tree = {
   /** One more reference on every array. */
   ref: <T>(value: T): T => trees.map(leafRef as (...values: never[]) => unknown, value) as T,
   /** Takes one reference of every array. */
-  dispose: (value: unknown): void => { for (const leaf of trees.leaves(value)) if (leaf instanceof OwnedArray && !leaf.isDisposed) leaf.dispose(); },
+  dispose: (value: unknown): void => {
+    for (const leaf of trees.leaves(value)) if (leaf instanceof OwnedArray && !leaf.isDisposed) leaf.dispose();
+  },
   JsTreeDef: trees.TreeDef,
 };
 
@@ -100,34 +121,56 @@ export function jit<F extends AnyFunction>(f: F, options: Pick<JitOptions, 'stat
   return Object.assign(Object.defineProperty(call, 'name', { value: f.name }), { dispose }) as unknown as OwnedFunction<F>;
 }
 
-const transform = <O>(of: (f: (...args: unknown[]) => unknown, options?: O) => (...args: unknown[]) => unknown) =>
+const transform =
+  <O>(of: (f: (...args: unknown[]) => unknown, options?: O) => (...args: unknown[]) => unknown) =>
   <F extends AnyFunction>(f: F, options?: O): ((...args: Parameters<F>) => never) => {
     const call = of(asTraced(f), options);
     return ((...args: unknown[]) => transformed(call, args)) as never;
   };
 
 type First<F extends AnyFunction> = Parameters<F>[0];
-export const grad = transform(transforms.grad) as <F extends AnyFunction>(f: F, options?: transforms.GradOptions) => (...args: Parameters<F>) => First<F>;
-export const valueAndGrad = transform(transforms.valueAndGrad) as <F extends AnyFunction>(f: F, options?: transforms.GradOptions) => (...args: Parameters<F>) => [ReturnType<F>, First<F>];
-export const vmap = transform(transforms.vmap as (f: (...args: unknown[]) => unknown, options?: number | readonly transforms.Axes[] | transforms.VmapOptions) => (...args: unknown[]) => unknown) as
-  <F extends AnyFunction>(f: F, inAxes?: number | readonly transforms.Axes[] | transforms.VmapOptions) => (...args: Parameters<F>) => ReturnType<F>;
-export const jacfwd = transform(transforms.jacfwd) as <F extends AnyFunction>(f: F, options?: { readonly argnums?: number }) => (...args: Parameters<F>) => ReturnType<F>;
+export const grad = transform(transforms.grad) as <F extends AnyFunction>(
+  f: F,
+  options?: transforms.GradOptions,
+) => (...args: Parameters<F>) => First<F>;
+export const valueAndGrad = transform(transforms.valueAndGrad) as <F extends AnyFunction>(
+  f: F,
+  options?: transforms.GradOptions,
+) => (...args: Parameters<F>) => [ReturnType<F>, First<F>];
+export const vmap = transform(
+  transforms.vmap as (
+    f: (...args: unknown[]) => unknown,
+    options?: number | readonly transforms.Axes[] | transforms.VmapOptions,
+  ) => (...args: unknown[]) => unknown,
+) as <F extends AnyFunction>(
+  f: F,
+  inAxes?: number | readonly transforms.Axes[] | transforms.VmapOptions,
+) => (...args: Parameters<F>) => ReturnType<F>;
+export const jacfwd = transform(transforms.jacfwd) as <F extends AnyFunction>(
+  f: F,
+  options?: { readonly argnums?: number },
+) => (...args: Parameters<F>) => ReturnType<F>;
 export const jacrev = transform(transforms.jacrev) as typeof jacfwd;
 export const jacobian = jacrev;
 export const hessian = transform(transforms.hessian) as typeof jacfwd;
-export const checkpoint = transform(checkpointOf as (f: (...args: unknown[]) => unknown, options?: CheckpointOptions) => (...args: unknown[]) => unknown) as <F extends AnyFunction>(f: F, options?: CheckpointOptions) => F;
+export const checkpoint = transform(
+  checkpointOf as (f: (...args: unknown[]) => unknown, options?: CheckpointOptions) => (...args: unknown[]) => unknown,
+) as <F extends AnyFunction>(f: F, options?: CheckpointOptions) => F;
 
 /**
  * Residuals outlive the call that made them: they are other handles of the same buffers, until the linear map is disposed.
  */
 function keepingResiduals(of: (args: unknown[]) => unknown[], args: readonly unknown[]): unknown[] {
   const handles: DeviceArray[] = [];
-  const own = trees.map(((leaf: unknown) => {
-    if (!(leaf instanceof DeviceArray)) return leaf;
-    const handle = sharedHandle(leaf);
-    handles.push(handle);
-    return handle;
-  }) as (...values: never[]) => unknown, args) as unknown[];
+  const own = trees.map(
+    ((leaf: unknown) => {
+      if (!(leaf instanceof DeviceArray)) return leaf;
+      const handle = sharedHandle(leaf);
+      handles.push(handle);
+      return handle;
+    }) as (...values: never[]) => unknown,
+    args,
+  ) as unknown[];
   const [out, linear, ...rest] = of(own) as [unknown, ((...given: unknown[]) => unknown) & { dispose(): void }, ...unknown[]];
   const dispose = (): void => {
     linear.dispose();
@@ -137,16 +180,37 @@ function keepingResiduals(of: (args: unknown[]) => unknown[], args: readonly unk
 }
 
 type Primals<F extends AnyFunction> = readonly [...Parameters<F>];
-export function vjp<F extends AnyFunction>(f: F, primals: Primals<F>, options: { readonly hasAux?: boolean } = {}): [ReturnType<F>, OwnedFunction<(cotangents: ReturnType<F>) => Parameters<F>>] {
+export function vjp<F extends AnyFunction>(
+  f: F,
+  primals: Primals<F>,
+  options: { readonly hasAux?: boolean } = {},
+): [ReturnType<F>, OwnedFunction<(cotangents: ReturnType<F>) => Parameters<F>>] {
   return transformed((...args) => keepingResiduals((own) => transforms.vjp(asTraced(f), own, options), args), primals) as never;
 }
-export function linearize<F extends AnyFunction>(f: F, primals: Primals<F>, options: { readonly hasAux?: boolean } = {}): [ReturnType<F>, OwnedFunction<(...tangents: Parameters<F>) => ReturnType<F>>] {
+export function linearize<F extends AnyFunction>(
+  f: F,
+  primals: Primals<F>,
+  options: { readonly hasAux?: boolean } = {},
+): [ReturnType<F>, OwnedFunction<(...tangents: Parameters<F>) => ReturnType<F>>] {
   return transformed((...args) => keepingResiduals((own) => transforms.linearize(asTraced(f), own, options), args), primals) as never;
 }
-export function jvp<F extends AnyFunction>(f: F, primals: Primals<F>, tangents: Primals<F>, options: { readonly hasAux?: boolean } = {}): [ReturnType<F>, ReturnType<F>] {
+export function jvp<F extends AnyFunction>(
+  f: F,
+  primals: Primals<F>,
+  tangents: Primals<F>,
+  options: { readonly hasAux?: boolean } = {},
+): [ReturnType<F>, ReturnType<F>] {
   return transformed((p, t) => transforms.jvp(asTraced(f), p as unknown[], t as unknown[], options), [primals, tangents]) as never;
 }
-export const makeJaxpr = <F extends AnyFunction>(f: F) => (...args: Parameters<F>): { readonly jaxpr: { toString(): string } } => ({ jaxpr: consuming(((...own: unknown[]) => ({ text: String(transforms.makeJaxpr(asTraced(f))(...own)) })) as (...own: unknown[]) => unknown, args, { donates: false }) as { toString(): string } });
+export const makeJaxpr =
+  <F extends AnyFunction>(f: F) =>
+  (...args: Parameters<F>): { readonly jaxpr: { toString(): string } } => ({
+    jaxpr: consuming(
+      ((...own: unknown[]) => ({ text: String(transforms.makeJaxpr(asTraced(f))(...own)) })) as (...own: unknown[]) => unknown,
+      args,
+      { donates: false },
+    ) as { toString(): string },
+  });
 
 export type Device = 'cpu' | 'webgpu' | 'wasm' | 'webgl';
 const ours = (device: Device): 'cpu' | 'webgpu' => (device === 'webgpu' ? 'webgpu' : 'cpu');
@@ -162,9 +226,17 @@ export function defaultDevice(device?: Device): Device {
   if (device !== undefined) void start(ours(device));
   return deviceName() as Device;
 }
-export const blockUntilReady = async <T>(value: T): Promise<T> => { await untilReady(); return value; };
+export const blockUntilReady = async <T>(value: T): Promise<T> => {
+  await untilReady();
+  return value;
+};
 export async function devicePut<T>(value: T): Promise<T> {
-  return trees.map(((leaf: unknown) => (leaf instanceof OwnedArray ? leaf : new OwnedArray(borrowedArray(leaf as Nested)))) as (...values: never[]) => unknown, value) as T;
+  return trees.map(
+    ((leaf: unknown) => (leaf instanceof OwnedArray ? leaf : new OwnedArray(borrowedArray(leaf as Nested)))) as (
+      ...values: never[]
+    ) => unknown,
+    value,
+  ) as T;
 }
 
 /** The types that jax-js has beside the functions of `numpy`; nothing of it is left when it runs. */

@@ -36,6 +36,9 @@ export async function main(): Promise<void> {
 }
 `,
     ]);
-    assert.deepEqual(found!.map(({ rule, line }) => ({ rule, line })), [{ rule: 'use-after-donate', line: 6 }]);
+    assert.deepEqual(
+      found!.map(({ rule, line }) => ({ rule, line })),
+      [{ rule: 'use-after-donate', line: 6 }],
+    );
   });
 });

@@ -133,6 +133,7 @@ export class Walker {
 
   /** A closure of `id` whose variables are in `environment`. */
   closureOf(id: FunctionId, environment: Environment | undefined): AnyFunction {
+    // eslint-disable-next-line @typescript-eslint/no-this-alias -- the function below has a `this` of its own
     const self = this;
     const call = function (this: unknown, ...args: unknown[]): unknown {
       return self.invoke(id, environment, this, args);

@@ -8,7 +8,7 @@ import { indentAt, mannerOf, nextLine, nodeAt, type Change, type Source } from '
 import { imported } from './imports.ts';
 
 export function wrapInScope(file: Source, start: number, end: number, scope: string, module: string): readonly Change[] | undefined {
-  const node = nodeAt(file, start, end, (at): at is ts.Node => true);
+  const node = nodeAt(file, start, end, (_node): _node is ts.Node => true);
   if (node === undefined || containsAwait(node)) return undefined;
   const { written, changes } = imported(file, module, scope);
   const expression = nodeAt(file, start, end, ts.isExpression);

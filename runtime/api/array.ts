@@ -18,7 +18,9 @@ export type Fate =
   | { readonly kind: 'freed'; readonly how: FreedBy; readonly place: Place | undefined };
 
 // The last net: an array that nobody holds gives its buffer back, between tasks.
-const forgotten = new FinalizationRegistry<{ readonly device: Device; readonly buffer: Buffer }>(({ device, buffer }) => device.free(buffer, 'collected'));
+const forgotten = new FinalizationRegistry<{ readonly device: Device; readonly buffer: Buffer }>(({ device, buffer }) =>
+  device.free(buffer, 'collected'),
+);
 
 export class DeviceArray extends Value {
   readonly aval: KnownAval;
@@ -35,7 +37,9 @@ export class DeviceArray extends Value {
     adopt(this);
   }
 
-  override get isDisposed(): boolean { return this.fate !== undefined || this.buffer.dead !== undefined; }
+  override get isDisposed(): boolean {
+    return this.fate !== undefined || this.buffer.dead !== undefined;
+  }
 
   /** Throws when its contents are gone, with where it was made and where it ended. */
   override ensureAlive(): void {
@@ -43,11 +47,21 @@ export class DeviceArray extends Value {
     if (this.fate === undefined && dead === undefined) return;
     const made = printPlace(this.buffer.place);
     const { fate } = this;
-    if (fate?.kind === 'donated') throw readAfterDonation(`${printAval(this.aval)}${fate.path === '' ? '' : ` \`${fate.path}\``}`, `\`${fate.to}\``, printPlace(fate.place), made);
+    if (fate?.kind === 'donated')
+      throw readAfterDonation(
+        `${printAval(this.aval)}${fate.path === '' ? '' : ` \`${fate.path}\``}`,
+        `\`${fate.to}\``,
+        printPlace(fate.place),
+        made,
+      );
     if (dead?.how === 'donate') throw readAfterDonation(printAval(this.aval), `\`${dead.to ?? 'a call'}\``, printPlace(dead.place), made);
     const place = fate?.place ?? dead?.place;
     const how = fate?.how ?? dead?.how;
-    throw readAfterDispose(printAval(this.aval), how === 'scope' ? `the end of a scope` : how === 'lost' ? 'the loss of the device' : printPlace(place), made);
+    throw readAfterDispose(
+      printAval(this.aval),
+      how === 'scope' ? `the end of a scope` : how === 'lost' ? 'the loss of the device' : printPlace(place),
+      made,
+    );
   }
 
   /** From now on dead for the user: its buffer was given away. */
@@ -114,7 +128,8 @@ export class DeviceArray extends Value {
   }
 }
 
-const syncRead = (reader: string, instead: string, device: string): TypeError => new TypeError(`\`${reader}\` works on the cpu device only: on ${device} write \`${instead}\``);
+const syncRead = (reader: string, instead: string, device: string): TypeError =>
+  new TypeError(`\`${reader}\` works on the cpu device only: on ${device} write \`${instead}\``);
 
 /** What people get: float16 as numbers in a Float32Array. */
 function readable(contents: HostArray, { dtype }: KnownAval): HostArray {
@@ -148,9 +163,15 @@ export class DonatedArray extends Value {
     super();
     this.source = source;
   }
-  get aval(): KnownAval { return this.source.aval; }
-  override get isDisposed(): boolean { return this.source.isDisposed; }
-  override ensureAlive(): void { this.claim(); }
+  get aval(): KnownAval {
+    return this.source.aval;
+  }
+  override get isDisposed(): boolean {
+    return this.source.isDisposed;
+  }
+  override ensureAlive(): void {
+    this.claim();
+  }
 
   /** The array behind it, for the one call that takes it. */
   claim(): DeviceArray {
@@ -159,13 +180,29 @@ export class DonatedArray extends Value {
     return this.source;
   }
   /** After the call was submitted. */
-  spend(): void { this.spent = true; }
+  spend(): void {
+    this.spent = true;
+  }
 
-  override dispose(): void { this.source.dispose(); }
-  override data(): Promise<HostArray> { return this.source.data(); }
-  override item(): Promise<number> { return this.source.item(); }
-  override jsAsync(): Promise<Contents> { return this.source.jsAsync(); }
-  override dataSync(): HostArray { return this.source.dataSync(); }
-  override itemSync(): number { return this.source.itemSync(); }
-  override js(): Contents { return this.source.js(); }
+  override dispose(): void {
+    this.source.dispose();
+  }
+  override data(): Promise<HostArray> {
+    return this.source.data();
+  }
+  override item(): Promise<number> {
+    return this.source.item();
+  }
+  override jsAsync(): Promise<Contents> {
+    return this.source.jsAsync();
+  }
+  override dataSync(): HostArray {
+    return this.source.dataSync();
+  }
+  override itemSync(): number {
+    return this.source.itemSync();
+  }
+  override js(): Contents {
+    return this.source.js();
+  }
 }

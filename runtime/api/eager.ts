@@ -38,7 +38,10 @@ class Cache {
   get(key: string): Compiled | undefined {
     const found = this.entries.get(key);
     if (found === undefined) return undefined;
-    if (found.captured.device !== device()) { this.entries.delete(key); return undefined; }
+    if (found.captured.device !== device()) {
+      this.entries.delete(key);
+      return undefined;
+    }
     this.entries.delete(key);
     this.entries.set(key, found);
     return found;
@@ -52,7 +55,9 @@ class Cache {
     }
     return compiled;
   }
-  clear(): void { this.entries.clear(); }
+  clear(): void {
+    this.entries.clear();
+  }
 }
 const cache = new Cache();
 const literalsSeen = new Map<string, Set<string>>();
@@ -61,18 +66,30 @@ const typeKey = (aval: KnownAval): string => `${printAval(aval)}${aval.weak ? '*
 
 function parametersKey(parameter: Parameter): string {
   if (Array.isArray(parameter)) return `[${(parameter as readonly Parameter[]).map(parametersKey).join(',')}]`;
-  if (typeof parameter === 'object') return isProgram(parameter) ? printProgram(parameter) : `{${Object.entries(parameter as Parameters).map(([name, value]) => `${name}:${parametersKey(value)}`).join(',')}}`;
+  if (typeof parameter === 'object')
+    return isProgram(parameter)
+      ? printProgram(parameter)
+      : `{${Object.entries(parameter as Parameters)
+          .map(([name, value]) => `${name}:${parametersKey(value)}`)
+          .join(',')}}`;
   return Object.is(parameter, -0) ? '-0' : String(parameter);
 }
 
-const leafOf = (value: Value, k: number): Leaf => ({ value, path: `operand ${k}`, donated: value instanceof DonatedArray, aval: knownAvalOf(value) });
+const leafOf = (value: Value, k: number): Leaf => ({
+  value,
+  path: `operand ${k}`,
+  donated: value instanceof DonatedArray,
+  aval: knownAvalOf(value),
+});
 const weakOf = (program: Program): readonly boolean[] => program.outputs.map((atom) => atom.aval.weak === true);
 
 function apply(op: Entry, operands: readonly Value[], parameters: Parameters, place: Place | undefined): readonly Value[] {
   for (const operand of operands) operand.ensureAlive();
   const text = `${op.id} ${parametersKey(parameters)}`;
   const types = operands.map((x) => typeKey(knownAvalOf(x)) + (x instanceof DonatedArray ? '!' : '')).join(' ');
-  const literals = operands.flatMap((x) => (x instanceof LiteralValue ? [`${typeof x.literal}${Object.is(x.literal, -0) ? '-0' : String(x.literal)}`] : [])).join(' ');
+  const literals = operands
+    .flatMap((x) => (x instanceof LiteralValue ? [`${typeof x.literal}${Object.is(x.literal, -0) ? '-0' : String(x.literal)}`] : []))
+    .join(' ');
   const inline = literals === '' || fewLiterals(`${text} ${types}`, literals);
   const key = `op ${text} ${types}${inline ? ` = ${literals}` : ''}`;
   const isInline = (x: Value): boolean => x instanceof LiteralValue && inline;
@@ -80,12 +97,26 @@ function apply(op: Entry, operands: readonly Value[], parameters: Parameters, pl
   const leaves = arrays.map(leafOf);
   let compiled = cache.get(key);
   if (compiled === undefined) {
-    const program = unplaced(trace(op.id, (inputs) => {
-      let next = 0;
-      const own = operands.map((x) => (isInline(x) ? x : inputs[next++]!));
-      return at(place, () => applyInside(op, own, parameters));
-    }, arrays.map(knownAvalOf)));
-    compiled = cache.set(key, { executable: compileProgram(program, leaves.map((leaf) => leaf.donated)), weak: weakOf(program as Program), captured: capturesOf(program as Program), result: undefined });
+    const program = unplaced(
+      trace(
+        op.id,
+        (inputs) => {
+          let next = 0;
+          const own = operands.map((x) => (isInline(x) ? x : inputs[next++]!));
+          return at(place, () => applyInside(op, own, parameters));
+        },
+        arrays.map(knownAvalOf),
+      ),
+    );
+    compiled = cache.set(key, {
+      executable: compileProgram(
+        program,
+        leaves.map((leaf) => leaf.donated),
+      ),
+      weak: weakOf(program as Program),
+      captured: capturesOf(program as Program),
+      result: undefined,
+    });
   }
   return runCall({ executable: compiled.executable, leaves, captures: compiled.captured.arrays, weak: compiled.weak, place });
 }
@@ -98,7 +129,8 @@ function fewLiterals(key: string, literals: string): boolean {
   return true;
 }
 
-const applyInside = (op: Entry, operands: readonly Value[], parameters: Parameters): readonly Value[] => currentInterpreter().apply(op, operands, parameters, undefined) as readonly Value[];
+const applyInside = (op: Entry, operands: readonly Value[], parameters: Parameters): readonly Value[] =>
+  currentInterpreter().apply(op, operands, parameters, undefined) as readonly Value[];
 
 /** Programs of eager calls are shared by all callers: their values belong to the line of the call. */
 function unplaced(program: TracedProgram): TracedProgram {
@@ -110,7 +142,11 @@ function unplaced(program: TracedProgram): TracedProgram {
   };
   return {
     ...program,
-    equations: program.equations.map((equation): Equation<Entry> => ({ ...equation, place: undefined, parameters: strip(equation.parameters) as Parameters })),
+    equations: program.equations.map((equation): Equation<Entry> => ({
+      ...equation,
+      place: undefined,
+      parameters: strip(equation.parameters) as Parameters,
+    })),
   };
 }
 
@@ -122,7 +158,15 @@ function run(program: Program, operands: readonly Value[], place: Place | undefi
   // Captured arrays are operands of the call: the compiled program is shared by calls with other arrays.
   const key = `program ${printProgram(program, { places: true })} ${leaves.map((leaf) => (leaf.donated ? '!' : '.')).join('')}`;
   let compiled = cache.get(key);
-  compiled ??= cache.set(key, { executable: compileProgram(traced, leaves.map((leaf) => leaf.donated)), weak: weakOf(program), captured: { arrays: [], own: [], device: device() }, result: undefined });
+  compiled ??= cache.set(key, {
+    executable: compileProgram(
+      traced,
+      leaves.map((leaf) => leaf.donated),
+    ),
+    weak: weakOf(program),
+    captured: { arrays: [], own: [], device: device() },
+    result: undefined,
+  });
   try {
     return runCall({ executable: compiled.executable, leaves, captures: captured.arrays, weak: compiled.weak, place });
   } finally {
@@ -135,23 +179,47 @@ function composed<A extends readonly unknown[], R>(name: string, f: (...args: A)
   const args = numbers === 'values' ? (withFewLiterals(name, given) as unknown as A) : given;
   const flat = flatten(args);
   if (flat.leaves.some((leaf) => typeof leaf === 'function')) return at(place, () => scope(() => f(...args)));
-  const isArray = (leaf: unknown): leaf is Value => leaf instanceof Value && !(leaf instanceof LiteralValue && !(leaf instanceof NumberOperand));
+  const isArray = (leaf: unknown): leaf is Value =>
+    leaf instanceof Value && !(leaf instanceof LiteralValue && !(leaf instanceof NumberOperand));
   const arrays = flat.leaves.filter(isArray);
   for (const array of arrays) array.ensureAlive();
   const leaves = arrays.map(leafOf);
-  const leafKey = (leaf: unknown): string => isArray(leaf) ? typeKey(knownAvalOf(leaf)) + (leaf instanceof DonatedArray ? '!' : '') : leaf instanceof LiteralValue ? `literal ${String(leaf.literal)} ${typeKey(leaf.aval as KnownAval)}` : `${typeof leaf} ${Object.is(leaf, -0) ? '-0' : String(leaf)}`;
+  const leafKey = (leaf: unknown): string =>
+    isArray(leaf)
+      ? typeKey(knownAvalOf(leaf)) + (leaf instanceof DonatedArray ? '!' : '')
+      : leaf instanceof LiteralValue
+        ? `literal ${String(leaf.literal)} ${typeKey(leaf.aval as KnownAval)}`
+        : `${typeof leaf} ${Object.is(leaf, -0) ? '-0' : String(leaf)}`;
   const key = `call ${name} ${printStructure(flat.structure)} ${flat.leaves.map(leafKey).join(' ')}`;
   let compiled = cache.get(key);
   if (compiled === undefined) {
     let result: Structure | undefined;
-    const program = unplaced(trace(name, (inputs) => at(place, () => {
-      let next = 0;
-      const own = rebuild(flat.structure, flat.leaves.map((leaf) => (isArray(leaf) ? inputs[next++]! : leaf))) as unknown as A;
-      const out = flatten(f(...own));
-      result = out.structure;
-      return out.leaves.map((leaf) => asValue(leaf, 'result'));
-    }), arrays.map(knownAvalOf)));
-    compiled = cache.set(key, { executable: compileProgram(program, leaves.map((leaf) => leaf.donated)), weak: weakOf(program as Program), captured: capturesOf(program as Program), result });
+    const program = unplaced(
+      trace(
+        name,
+        (inputs) =>
+          at(place, () => {
+            let next = 0;
+            const own = rebuild(
+              flat.structure,
+              flat.leaves.map((leaf) => (isArray(leaf) ? inputs[next++]! : leaf)),
+            ) as unknown as A;
+            const out = flatten(f(...own));
+            result = out.structure;
+            return out.leaves.map((leaf) => asValue(leaf, 'result'));
+          }),
+        arrays.map(knownAvalOf),
+      ),
+    );
+    compiled = cache.set(key, {
+      executable: compileProgram(
+        program,
+        leaves.map((leaf) => leaf.donated),
+      ),
+      weak: weakOf(program as Program),
+      captured: capturesOf(program as Program),
+      result,
+    });
   }
   const outputs = runCall({ executable: compiled.executable, leaves, captures: compiled.captured.arrays, weak: compiled.weak, place });
   return rebuild(compiled.result!, outputs) as R;
@@ -166,7 +234,9 @@ function withFewLiterals(name: string, args: readonly unknown[]): readonly unkno
   if (text.trim() === '' || !args.some((arg) => arg instanceof Value)) return args;
   const types = args.map((arg) => (arg instanceof Value ? typeKey(knownAvalOf(arg)) : typeof arg)).join(' ');
   if (fewLiterals(`${name} ${types}`, text)) return args;
-  return args.map((arg) => (typeof arg === 'number' ? new NumberOperand(arg, { shape: [], dtype: Number.isInteger(arg) ? 'int32' : 'float32', weak: true }) : arg));
+  return args.map((arg) =>
+    typeof arg === 'number' ? new NumberOperand(arg, { shape: [], dtype: Number.isInteger(arg) ? 'int32' : 'float32', weak: true }) : arg,
+  );
 }
 
 export const baseInterpreter: Interpreter = {

@@ -85,7 +85,14 @@ function hostContents(value: Exclude<Leaf['value'], DeviceArray>): Parameters<De
   if (typeof value === 'number' || typeof value === 'boolean') return Number(value);
   if (value instanceof LiteralValue) return Number(value.literal);
   if (value instanceof ConstantValue) return value.contents;
-  if (value instanceof Float32Array || value instanceof Int32Array || value instanceof Uint32Array || value instanceof Uint16Array || value instanceof Uint8Array) return value;
+  if (
+    value instanceof Float32Array ||
+    value instanceof Int32Array ||
+    value instanceof Uint32Array ||
+    value instanceof Uint16Array ||
+    value instanceof Uint8Array
+  )
+    return value;
   if (value instanceof Value) {
     value.ensureAlive();
     throw new TypeError(`${String(value)} can't be used outside of the function that is traced`);
@@ -102,11 +109,17 @@ function checkClashes(leaves: readonly Leaf[], prepared: readonly Prepared[], ca
     const before = seen.get(buffer);
     if (before === undefined) seen.set(buffer, k);
     else if (leaf.donated || leaves[before]!.donated)
-      throw donatedTwice(printAval(leaf.aval), leaves[before]!.path, leaf.path, leaf.donated && leaves[before]!.donated ? 'donated twice' : 'donated and also read');
+      throw donatedTwice(
+        printAval(leaf.aval),
+        leaves[before]!.path,
+        leaf.path,
+        leaf.donated && leaves[before]!.donated ? 'donated twice' : 'donated and also read',
+      );
   });
   captures.forEach((array) => {
     const k = seen.get(array.buffer);
-    if (k !== undefined && leaves[k]!.donated) throw donatedTwice(printAval(array.aval), leaves[k]!.path, 'a value that the function closes over', 'donated and also read');
+    if (k !== undefined && leaves[k]!.donated)
+      throw donatedTwice(printAval(array.aval), leaves[k]!.path, 'a value that the function closes over', 'donated and also read');
   });
 }
 
@@ -132,7 +145,9 @@ export function runCall({ executable, leaves, captures, weak, place, consumed }:
     const buffers = [...prepared.map((p) => p.buffer), ...captures.map((array) => array.buffer)];
     const results = target.run(executable, buffers, place, {
       ...(consumed && consumed.length > 0 ? { consumed } : {}),
-      beforeSubmit: () => { submitted = true; },
+      beforeSubmit: () => {
+        submitted = true;
+      },
     });
     prepared.forEach(({ array, handle }, k) => {
       if (!leaves[k]!.donated) return;
@@ -152,7 +167,6 @@ function markIfDead(leaf: Leaf, executable: Executable, place: Place | undefined
   const array = leaf.value instanceof DonatedArray ? leaf.value.source : leaf.value;
   if (leaf.donated && array instanceof DeviceArray && array.buffer.dead !== undefined) array.markDonated(executable.name, leaf.path, place);
 }
-
 
 /** Another handle of the same buffer: an unchanged input that is returned is forwarded, and nothing is copied. */
 export function sharedHandle(array: DeviceArray): DeviceArray {

@@ -56,7 +56,8 @@ function settle(wanted: InitOptions): void {
   if (started !== undefined && lostDevices.has(started)) useDevice(undefined);
   const running = startedDevice();
   if (wanted.device !== undefined) {
-    if (!names.includes(wanted.device)) throw settingUnknown('device', `"${String(wanted.device)}"`, names.map((name) => `"${name}"`).join(', '));
+    if (!names.includes(wanted.device))
+      throw settingUnknown('device', `"${String(wanted.device)}"`, names.map((name) => `"${name}"`).join(', '));
     if (running !== undefined && running.kind !== wanted.device) throw settingTooLate(`device: "${wanted.device}"`);
   }
   for (const [name, value] of Object.entries(wanted.memory ?? {})) {
@@ -147,7 +148,19 @@ function numberFrom(name: string): number | undefined {
   return number;
 }
 
-const units: Readonly<Record<string, number>> = { '': 1, b: 1, k: 1e3, kb: 1e3, kib: 1024, m: 1e6, mb: 1e6, mib: 1024 ** 2, g: 1e9, gb: 1e9, gib: 1024 ** 3 };
+const units: Readonly<Record<string, number>> = {
+  '': 1,
+  b: 1,
+  k: 1e3,
+  kb: 1e3,
+  kib: 1024,
+  m: 1e6,
+  mb: 1e6,
+  mib: 1024 ** 2,
+  g: 1e9,
+  gb: 1e9,
+  gib: 1024 ** 3,
+};
 
 function bytesFrom(name: string, value: number | string | undefined): number | undefined {
   if (value === undefined) return undefined;
@@ -194,7 +207,8 @@ const jaxVariables: Readonly<Record<string, string>> = {
 
 function noticeJaxVariables(): void {
   for (const [theirs, ours] of Object.entries(jaxVariables))
-    if (environment(theirs) !== undefined && environment(ours) === undefined) console.warn(`tidemark: ${theirs} is set and has no effect here; the variable of this runtime is ${ours}`);
+    if (environment(theirs) !== undefined && environment(ours) === undefined)
+      console.warn(`tidemark: ${theirs} is set and has no effect here; the variable of this runtime is ${ours}`);
 }
 
 /** Waits until everything that was queued has run. */

@@ -72,10 +72,21 @@ export function measure<T>(fn: () => T | Promise<T>): Measured<T> | Promise<Meas
   });
 }
 
-const described = ({ aval, bytes, place }: Buffer): LiveArray => ({ shape: aval.shape, dtype: aval.dtype, bytes, file: place?.file, line: place?.line, column: place?.column });
+const described = ({ aval, bytes, place }: Buffer): LiveArray => ({
+  shape: aval.shape,
+  dtype: aval.dtype,
+  bytes,
+  file: place?.file,
+  line: place?.line,
+  column: place?.column,
+});
 
 /** Every array that is alive, largest first. */
-export const liveArrays = (): readonly LiveArray[] => device().live().map(described).toSorted((a, b) => b.bytes - a.bytes);
+export const liveArrays = (): readonly LiveArray[] =>
+  device()
+    .live()
+    .map(described)
+    .toSorted((a, b) => b.bytes - a.bytes);
 
 let tracked: (() => { readonly alive: readonly Alive[]; readonly places: ReadonlyMap<number, readonly Frame[]> }) | undefined;
 let restart: (() => void) | undefined;
@@ -89,7 +100,17 @@ export function trackPeak(): () => void {
   };
   const take = (id: number, bytes: number, aval: KnownAval, place: Frame | undefined): void => {
     if (place !== undefined) ledger.take({ kind: 'place', id: -id, frames: [place] });
-    const change = ledger.take({ kind: 'allocate', at: 0, id, bytes, place: place === undefined ? 0 : -id, layer: 'tidemark', what: 'array', shape: aval.shape, dtype: aval.dtype });
+    const change = ledger.take({
+      kind: 'allocate',
+      at: 0,
+      id,
+      bytes,
+      place: place === undefined ? 0 : -id,
+      layer: 'tidemark',
+      what: 'array',
+      shape: aval.shape,
+      dtype: aval.dtype,
+    });
     if (change !== undefined) fold.take(change);
   };
   restart = () => {
@@ -119,9 +140,24 @@ export function profile({ at = 'now' }: { readonly at?: 'now' | 'peak' } = {}): 
     return pprof(alive, { places, device: kind, comment: 'tidemark: arrays alive at the peak', timeNanos });
   }
   const places = new Map<number, readonly Frame[]>();
-  const alive = device().live().map(({ id, bytes, aval, place }, order): Alive => {
-    if (place !== undefined) places.set(id, [place]);
-    return { kind: 'allocation', allocation: { id, bytes, place: place === undefined ? 0 : id, layer: 'tidemark', what: 'array', at: 0, order, shape: aval.shape, dtype: aval.dtype } };
-  });
+  const alive = device()
+    .live()
+    .map(({ id, bytes, aval, place }, order): Alive => {
+      if (place !== undefined) places.set(id, [place]);
+      return {
+        kind: 'allocation',
+        allocation: {
+          id,
+          bytes,
+          place: place === undefined ? 0 : id,
+          layer: 'tidemark',
+          what: 'array',
+          at: 0,
+          order,
+          shape: aval.shape,
+          dtype: aval.dtype,
+        },
+      };
+    });
   return pprof(alive, { places, device: kind, comment: 'tidemark: arrays alive', timeNanos });
 }

@@ -12,7 +12,10 @@ import type { TracedProgram } from '../ir/eval.ts';
 export const bodyOf = (parameters: Parameters, name: string): TracedProgram => parameters[name] as Program as TracedProgram;
 
 /** Values that several bodies captured, each once, and the bodies with all of them as leading inputs. */
-export function closeTogether(programs: readonly TracedProgram[]): { readonly constants: readonly Value[]; readonly bodies: readonly TracedProgram[] } {
+export function closeTogether(programs: readonly TracedProgram[]): {
+  readonly constants: readonly Value[];
+  readonly bodies: readonly TracedProgram[];
+} {
   const constants = [...new Set(programs.flatMap((program) => program.captures.map((c) => c.value as Value)))];
   const bodies = programs.map((program): TracedProgram => {
     const own = new Map(program.captures.map((c) => [c.value as Value, c.variable]));
@@ -26,10 +29,26 @@ export function closeTogether(programs: readonly TracedProgram[]): { readonly co
 export function checkCarry(operation: string, before: readonly KnownAval[], after: readonly KnownAval[], paths: readonly string[]): void {
   before.forEach((aval, k) => {
     const other = after[k];
-    if (other === undefined || other.dtype !== aval.dtype || other.shape.length !== aval.shape.length || other.shape.some((dim, d) => dim !== aval.shape[d]))
-      throw new TidemarkError('carry', `\`${operation}\` got a body that turns ${paths[k] ?? 'the carry'} from ${printAval(aval)} into ${other ? printAval(other) : 'nothing'}`, [], 'return the carry with the shape and dtype that it came in with');
+    if (
+      other === undefined ||
+      other.dtype !== aval.dtype ||
+      other.shape.length !== aval.shape.length ||
+      other.shape.some((dim, d) => dim !== aval.shape[d])
+    )
+      throw new TidemarkError(
+        'carry',
+        `\`${operation}\` got a body that turns ${paths[k] ?? 'the carry'} from ${printAval(aval)} into ${other ? printAval(other) : 'nothing'}`,
+        [],
+        'return the carry with the shape and dtype that it came in with',
+      );
   });
-  if (after.length !== before.length) throw new TidemarkError('carry', `\`${operation}\` got a body that returns ${after.length} arrays for a carry of ${before.length}`, [], 'return the same structure');
+  if (after.length !== before.length)
+    throw new TidemarkError(
+      'carry',
+      `\`${operation}\` got a body that returns ${after.length} arrays for a carry of ${before.length}`,
+      [],
+      'return the same structure',
+    );
 }
 
 export const stacked = (length: number, aval: KnownAval): KnownAval => ({ shape: [length, ...aval.shape], dtype: aval.dtype });

@@ -29,8 +29,10 @@ export type Policy =
 
 function isKept(equation: Equation<Entry>, policy: Policy): boolean {
   switch (policy.kind) {
-    case 'nothing': return false;
-    case 'everything': return true;
+    case 'nothing':
+      return false;
+    case 'everything':
+      return true;
     case 'dots': {
       const { body } = equation.op;
       return body.kind === 'contraction' && (!policy.withoutBatch || body.dimensions(equation.parameters).batch[0].length === 0);
@@ -67,7 +69,11 @@ export const checkpointEntry: Entry = {
 };
 
 /** Runs the body and keeps what the policy says. */
-function evaluateKeeping(body: TracedProgram, operands: readonly Value[], policy: Policy): { readonly results: readonly Value[]; readonly kept: ReadonlyMap<Variable, Value> } {
+function evaluateKeeping(
+  body: TracedProgram,
+  operands: readonly Value[],
+  policy: Policy,
+): { readonly results: readonly Value[]; readonly kept: ReadonlyMap<Variable, Value> } {
   const environment = bind(body, operands);
   const kept = new Map<Variable, Value>();
   for (const equation of body.equations) {
@@ -80,18 +86,35 @@ function evaluateKeeping(body: TracedProgram, operands: readonly Value[], policy
   return { results: body.outputs.map((atom) => valueOf(atom, environment)), kept };
 }
 
-const inFront = (operands: readonly Value[], axes: readonly (number | undefined)[]): readonly Value[] => operands.map((x, k) => (axes[k] === undefined ? x : x.moveAxis(axes[k], 0)));
+const inFront = (operands: readonly Value[], axes: readonly (number | undefined)[]): readonly Value[] =>
+  operands.map((x, k) => (axes[k] === undefined ? x : x.moveAxis(axes[k], 0)));
 
 /** The body over a batch; `force` puts a batch axis on results that have none. */
-function batchedBody(body: TracedProgram, axes: readonly (number | undefined)[], size: number, axisName: string | undefined, force = false) {
+function batchedBody(
+  body: TracedProgram,
+  axes: readonly (number | undefined)[],
+  size: number,
+  axisName: string | undefined,
+  force = false,
+) {
   let out: readonly (number | undefined)[] = [];
   const avals = body.inputs.map((variable, k): KnownAval => (axes[k] === undefined ? variable.aval : stacked(size, variable.aval)));
-  const program = trace(body.name, (inputs) => {
-    const batched = batchProgram(body, inputs, axes.map((axis) => (axis === undefined ? undefined : 0)), size, axisName);
-    const whole = batched.results.map((x, k) => (batched.axes[k] === undefined && !force ? x : withAxisAt(x, batched.axes[k], 0, size)));
-    out = batched.axes.map((axis) => (axis === undefined && !force ? undefined : 0));
-    return whole;
-  }, avals);
+  const program = trace(
+    body.name,
+    (inputs) => {
+      const batched = batchProgram(
+        body,
+        inputs,
+        axes.map((axis) => (axis === undefined ? undefined : 0)),
+        size,
+        axisName,
+      );
+      const whole = batched.results.map((x, k) => (batched.axes[k] === undefined && !force ? x : withAxisAt(x, batched.axes[k], 0, size)));
+      out = batched.axes.map((axis) => (axis === undefined && !force ? undefined : 0));
+      return whole;
+    },
+    avals,
+  );
   return { program, out };
 }
 
@@ -125,8 +148,19 @@ export const ownGradientEntry: Entry = {
     const body = batchedBody(bodyOf(parameters, 'body'), all, size, axisName, true).program;
     const forwardBody = batchedBody(bodyOf(parameters, 'forward'), all, size, axisName, true).program;
     const backward = bodyOf(parameters, 'backward');
-    const backwardBody = batchedBody(backward, backward.inputs.map(() => 0), size, axisName, true).program;
-    const results = applyAll(ownGradientEntry, moved, { body: body as Program, forward: forwardBody as Program, backward: backwardBody as Program, results: parameters['results'] });
+    const backwardBody = batchedBody(
+      backward,
+      backward.inputs.map(() => 0),
+      size,
+      axisName,
+      true,
+    ).program;
+    const results = applyAll(ownGradientEntry, moved, {
+      body: body as Program,
+      forward: forwardBody as Program,
+      backward: backwardBody as Program,
+      results: parameters['results'],
+    });
     return { results, axes: results.map(() => 0) };
   },
   flops: () => 1,
@@ -150,7 +184,11 @@ export const ownTangentEntry: Entry = {
     const program = bodyOf(parameters, 'tangent');
     const floats = operands.flatMap((x, k) => (isFloat(x.dtype) ? [{ x, k }] : []));
     const still = floats.map(({ x }) => zeros({ shape: x.shape, dtype: x.dtype }));
-    const { results, pull } = forward(program, [...operands, ...still], [...operands.map(() => false), ...floats.map(({ k }) => active[k]!)]);
+    const { results, pull } = forward(
+      program,
+      [...operands, ...still],
+      [...operands.map(() => false), ...floats.map(({ k }) => active[k]!)],
+    );
     const count = results.length / 2;
     return {
       results: results.slice(0, count),
@@ -163,8 +201,18 @@ export const ownTangentEntry: Entry = {
   },
   batch: (operands, axes, parameters, size, axisName) => {
     const moved = operands.map((x, k) => withAxisAt(x, axes[k], 0, size));
-    const whole = (program: TracedProgram): Program => batchedBody(program, program.inputs.map(() => 0), size, axisName, true).program as Program;
-    const results = applyAll(ownTangentEntry, moved, { body: whole(bodyOf(parameters, 'body')), tangent: whole(bodyOf(parameters, 'tangent')) });
+    const whole = (program: TracedProgram): Program =>
+      batchedBody(
+        program,
+        program.inputs.map(() => 0),
+        size,
+        axisName,
+        true,
+      ).program as Program;
+    const results = applyAll(ownTangentEntry, moved, {
+      body: whole(bodyOf(parameters, 'body')),
+      tangent: whole(bodyOf(parameters, 'tangent')),
+    });
     return { results, axes: results.map(() => 0) };
   },
   flops: () => 1,

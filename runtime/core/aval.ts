@@ -25,7 +25,6 @@ export const elementsOf = (aval: Aval): Dim => productOf(aval.shape);
 /** Bytes of the contents, without the allocator's rounding. */
 export const avalBytes = (aval: Aval): Dim => times(bytesOf[aval.dtype], elementsOf(aval));
 
-export const knownBytes = (aval: KnownAval): number =>
-  aval.shape.reduce((product, dim) => product * dim, bytesOf[aval.dtype]);
+export const knownBytes = (aval: KnownAval): number => aval.shape.reduce((product, dim) => product * dim, bytesOf[aval.dtype]);
 
 export const printAval = (aval: Aval): string => `${shortName[aval.dtype]}[${aval.shape.map(printDim).join(',')}]`;

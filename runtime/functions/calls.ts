@@ -35,14 +35,19 @@ export const checkpointPolicies = {
 export const checkpointName = (x: ArrayLike, name: string): Value => apply(copy, [lift(x)], { checkpointName: name });
 
 /** Array leaves of a list of arguments; everything else stays in its place. */
-function arrayLeaves(args: readonly unknown[]): { readonly values: readonly Value[]; readonly withLeaves: (values: readonly Value[]) => unknown[] } {
+function arrayLeaves(args: readonly unknown[]): {
+  readonly values: readonly Value[];
+  readonly withLeaves: (values: readonly Value[]) => unknown[];
+} {
   const flat = flatten(args);
   const at = flat.leaves.flatMap((leaf, k) => (leaf instanceof Value ? [k] : []));
   return {
     values: at.map((k) => flat.leaves[k] as Value),
     withLeaves: (values) => {
       const all = [...flat.leaves];
-      at.forEach((k, n) => { all[k] = values[n]!; });
+      at.forEach((k, n) => {
+        all[k] = values[n]!;
+      });
       return rebuild(flat.structure, all) as unknown[];
     },
   };
@@ -60,15 +65,23 @@ export function checkpoint(f: Call, options: CheckpointOptions = {}): Call {
   return named(nameOf(f), (...args) => {
     const { values, withLeaves } = arrayLeaves(args);
     let result: Structure | undefined;
-    const outputs = asWhole(nameOf(f), (operands) => {
-      const program = trace(nameOf(f), (leaves) => {
-        const out = leavesOf(f(...withLeaves(leaves)), 'result');
-        result = out.structure;
-        return out.values;
-      }, values.map(knownAvalOf));
-      const { constants, bodies } = closeTogether([program]);
-      return applyAll(checkpointEntry, [...constants, ...operands], { body: bodies[0] as Program, policy });
-    }, values);
+    const outputs = asWhole(
+      nameOf(f),
+      (operands) => {
+        const program = trace(
+          nameOf(f),
+          (leaves) => {
+            const out = leavesOf(f(...withLeaves(leaves)), 'result');
+            result = out.structure;
+            return out.values;
+          },
+          values.map(knownAvalOf),
+        );
+        const { constants, bodies } = closeTogether([program]);
+        return applyAll(checkpointEntry, [...constants, ...operands], { body: bodies[0] as Program, policy });
+      },
+      values,
+    );
     return rebuild(result!, outputs);
   });
 }
@@ -87,31 +100,61 @@ export function customVjp(f: Call): WithGradient {
     const { forward, backward } = rules;
     const { values, withLeaves } = arrayLeaves(args);
     let result: Structure | undefined;
-    const outputs = asWhole(nameOf(f), (operands) => {
-      const avals = values.map(knownAvalOf);
-      const body = trace(nameOf(f), (leaves) => { const out = leavesOf(f(...withLeaves(leaves)), 'result'); result = out.structure; return out.values; }, avals);
-      let residuals: Structure | undefined;
-      const forwardBody = trace(`${nameOf(f)} forward`, (leaves) => {
-        const [out, kept] = forward(...withLeaves(leaves)) as readonly [unknown, unknown];
-        const stored = leavesOf(kept, 'residual');
-        residuals = stored.structure;
-        return [...leavesOf(out, 'result').values, ...stored.values];
-      }, avals);
-      const count = body.outputs.length;
-      const backwardBody = trace(`${nameOf(f)} backward`, (leaves) => {
-        const stored = leafCount(residuals!);
-        const cotangents = backward(rebuild(residuals!, leaves.slice(0, stored)), rebuild(result!, leaves.slice(stored)));
-        return cotangentLeaves(args, cotangents, values);
-      }, [...forwardBody.outputs.slice(count), ...body.outputs].map((atom) => atom.aval));
-      const { constants, bodies } = closeTogether([body, forwardBody]);
-      const lone = closeTogether([backwardBody]);
-      if (lone.constants.length > 0) throw new TypeError(`the backward rule of \`${nameOf(f)}\` closes over arrays: return them from the forward rule as residuals`);
-      const zerosForConstants = withConstantCotangents(lone.bodies[0]!, constants);
-      return applyAll(ownGradientEntry, [...constants, ...operands], { body: bodies[0] as Program, forward: bodies[1] as Program, backward: zerosForConstants as Program, results: count });
-    }, values);
+    const outputs = asWhole(
+      nameOf(f),
+      (operands) => {
+        const avals = values.map(knownAvalOf);
+        const body = trace(
+          nameOf(f),
+          (leaves) => {
+            const out = leavesOf(f(...withLeaves(leaves)), 'result');
+            result = out.structure;
+            return out.values;
+          },
+          avals,
+        );
+        let residuals: Structure | undefined;
+        const forwardBody = trace(
+          `${nameOf(f)} forward`,
+          (leaves) => {
+            const [out, kept] = forward(...withLeaves(leaves)) as readonly [unknown, unknown];
+            const stored = leavesOf(kept, 'residual');
+            residuals = stored.structure;
+            return [...leavesOf(out, 'result').values, ...stored.values];
+          },
+          avals,
+        );
+        const count = body.outputs.length;
+        const backwardBody = trace(
+          `${nameOf(f)} backward`,
+          (leaves) => {
+            const stored = leafCount(residuals!);
+            const cotangents = backward(rebuild(residuals!, leaves.slice(0, stored)), rebuild(result!, leaves.slice(stored)));
+            return cotangentLeaves(args, cotangents, values);
+          },
+          [...forwardBody.outputs.slice(count), ...body.outputs].map((atom) => atom.aval),
+        );
+        const { constants, bodies } = closeTogether([body, forwardBody]);
+        const lone = closeTogether([backwardBody]);
+        if (lone.constants.length > 0)
+          throw new TypeError(`the backward rule of \`${nameOf(f)}\` closes over arrays: return them from the forward rule as residuals`);
+        const zerosForConstants = withConstantCotangents(lone.bodies[0]!, constants);
+        return applyAll(ownGradientEntry, [...constants, ...operands], {
+          body: bodies[0] as Program,
+          forward: bodies[1] as Program,
+          backward: zerosForConstants as Program,
+          results: count,
+        });
+      },
+      values,
+    );
     return rebuild(result!, outputs);
   };
-  return Object.assign(named(nameOf(f), call), { defvjp: (forward: Call, backward: (residuals: unknown, cotangents: unknown) => readonly unknown[]) => { rules = { forward, backward }; } });
+  return Object.assign(named(nameOf(f), call), {
+    defvjp: (forward: Call, backward: (residuals: unknown, cotangents: unknown) => readonly unknown[]) => {
+      rules = { forward, backward };
+    },
+  });
 }
 
 /** Cotangents per array leaf that is a float, in order; missing ones are zero. */
@@ -131,7 +174,11 @@ function withConstantCotangents(backward: ReturnType<typeof trace>, constants: r
   const floats = constants.filter((x) => isFloat(x.dtype));
   if (floats.length === 0) return backward;
   const zeroOutputs = trace('zeros', () => floats.map((x) => x.zerosLike()), []);
-  return { ...backward, equations: [...zeroOutputs.equations, ...backward.equations], outputs: [...zeroOutputs.outputs, ...backward.outputs] };
+  return {
+    ...backward,
+    equations: [...zeroOutputs.equations, ...backward.equations],
+    outputs: [...zeroOutputs.outputs, ...backward.outputs],
+  };
 }
 
 export interface WithTangent {
@@ -148,24 +195,44 @@ export function customJvp(f: Call): WithTangent {
     const own = rule;
     const { values, withLeaves } = arrayLeaves(args);
     let result: Structure | undefined;
-    const outputs = asWhole(nameOf(f), (operands) => {
-      const avals = values.map(knownAvalOf);
-      const body = trace(nameOf(f), (leaves) => { const out = leavesOf(f(...withLeaves(leaves)), 'result'); result = out.structure; return out.values; }, avals);
-      const floats = avals.filter((aval) => isFloat(aval.dtype));
-      const tangent = trace(`${nameOf(f)} tangent`, (leaves) => {
-        const primals = leaves.slice(0, avals.length);
-        let next = avals.length;
-        const moving = primals.map((x) => (isFloat(x.dtype) ? leaves[next++]! : x.zerosLike()));
-        const [out, outTangent] = own(withLeaves(primals), withLeaves(moving));
-        return [...leavesOf(out, 'result').values, ...leavesOf(outTangent, 'tangent').values];
-      }, [...avals, ...floats]);
-      const { constants, bodies } = closeTogether([body, tangent]);
-      const withIdle = idleTangents(bodies[1]!, constants, avals.length);
-      return applyAll(ownTangentEntry, [...constants, ...operands], { body: bodies[0] as Program, tangent: withIdle as Program });
-    }, values);
+    const outputs = asWhole(
+      nameOf(f),
+      (operands) => {
+        const avals = values.map(knownAvalOf);
+        const body = trace(
+          nameOf(f),
+          (leaves) => {
+            const out = leavesOf(f(...withLeaves(leaves)), 'result');
+            result = out.structure;
+            return out.values;
+          },
+          avals,
+        );
+        const floats = avals.filter((aval) => isFloat(aval.dtype));
+        const tangent = trace(
+          `${nameOf(f)} tangent`,
+          (leaves) => {
+            const primals = leaves.slice(0, avals.length);
+            let next = avals.length;
+            const moving = primals.map((x) => (isFloat(x.dtype) ? leaves[next++]! : x.zerosLike()));
+            const [out, outTangent] = own(withLeaves(primals), withLeaves(moving));
+            return [...leavesOf(out, 'result').values, ...leavesOf(outTangent, 'tangent').values];
+          },
+          [...avals, ...floats],
+        );
+        const { constants, bodies } = closeTogether([body, tangent]);
+        const withIdle = idleTangents(bodies[1]!, constants, avals.length);
+        return applyAll(ownTangentEntry, [...constants, ...operands], { body: bodies[0] as Program, tangent: withIdle as Program });
+      },
+      values,
+    );
     return rebuild(result!, outputs);
   };
-  return Object.assign(named(nameOf(f), call), { defjvp: (given: typeof rule) => { rule = given; } });
+  return Object.assign(named(nameOf(f), call), {
+    defjvp: (given: typeof rule) => {
+      rule = given;
+    },
+  });
 }
 
 /** The tangent body also takes tangents of captured constants, and ignores them. */

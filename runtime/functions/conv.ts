@@ -19,11 +19,18 @@ type Pair = readonly [number, number];
 export type Padding = 'SAME' | 'VALID' | 'SAME_LOWER' | readonly Pair[] | number;
 
 /** Borders per spatial axis. */
-function paddingOf(padding: Padding, input: readonly number[], window: readonly number[], strides: readonly number[], dilation: readonly number[]): readonly Pair[] {
+function paddingOf(
+  padding: Padding,
+  input: readonly number[],
+  window: readonly number[],
+  strides: readonly number[],
+  dilation: readonly number[],
+): readonly Pair[] {
   if (typeof padding === 'number') return input.map((): Pair => [padding, padding]);
   if (typeof padding !== 'string') return padding;
   switch (padding.toUpperCase()) {
-    case 'VALID': return input.map((): Pair => [0, 0]);
+    case 'VALID':
+      return input.map((): Pair => [0, 0]);
     case 'SAME':
     case 'SAME_LOWER':
       return input.map((extent, k): Pair => {
@@ -32,7 +39,8 @@ function paddingOf(padding: Padding, input: readonly number[], window: readonly 
         const small = Math.floor(total / 2);
         return padding.toUpperCase() === 'SAME' ? [small, total - small] : [total - small, small];
       });
-    default: throw new TypeError(`\`${padding}\` is no padding: use "SAME", "VALID" or a pair for each axis`);
+    default:
+      throw new TypeError(`\`${padding}\` is no padding: use "SAME", "VALID" or a pair for each axis`);
   }
 }
 
@@ -51,81 +59,188 @@ export interface ConvOptions {
 }
 
 /** Input [N, C, S…], kernel [O, C / groups, W…] -> [N, O, positions…]. */
-export const convGeneralDilated = composed('convGeneralDilated', (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding, options: ConvOptions = {}): Value => {
-  const values = [lift(lhs), lift(rhs)];
-  const type = commonType(values);
-  const [x, w] = values.map((value) => typed(value, { dtype: type.dtype })) as [Value, Value];
-  const spatial = x.ndim - 2;
-  const groups = options.featureGroupCount ?? 1;
-  if (w.ndim !== x.ndim || x.shape[1] !== w.shape[1]! * groups || w.shape[0]! % groups !== 0 || strides.length !== spatial)
-    throw shapesDisagree('conv', [printAval(x.aval), printAval(w.aval)], `an input [N, C, …] needs a kernel [O, C / ${groups}, …] and ${spatial} strides`);
-  if ((options.batchGroupCount ?? 1) !== 1) return batchGrouped(x, w, strides, padding, options);
-  const ones = strides.map(() => 1);
-  const lhsDilation = options.lhsDilation ?? ones;
-  const dilation = options.rhsDilation ?? ones;
-  const window = w.shape.slice(2);
-  const reached = x.shape.slice(2).map((extent, k) => (extent === 0 ? 0 : (extent - 1) * lhsDilation[k]! + 1));
-  const borders = paddingOf(padding, reached, window, strides, dilation);
-  const spread = bordered(x, borders, lhsDilation.map((d) => d - 1), 0);
-  // [N, C, positions…, window…]
-  const windows = apply(windowsEntry, [spread], { window, stride: strides, dilation });
-  const windowAxes = window.map((_, k) => 2 + spatial + k);
-  if (groups === 1) {
-    // Kernel first, so that its result axes [O, N, positions…] need one transpose only where N is more than one.
-    const product = dot(windows, w, { contract: [[1, ...windowAxes], [1, ...window.map((_, k) => 2 + k)]], batch: [[], []] });
-    return product.moveAxis(product.ndim - 1, 1);
-  }
-  const split = windows.reshape([x.shape[0]!, groups, x.shape[1]! / groups, ...windows.shape.slice(2)]);
-  const kernel = w.reshape([groups, w.shape[0]! / groups, ...w.shape.slice(1)]);
-  const product = dot(split, kernel, { contract: [[2, ...windowAxes.map((k) => k + 1)], [2, ...window.map((_, k) => 3 + k)]], batch: [[1], [0]] });
-  // [groups, N, positions…, O / groups] -> [N, groups, O / groups, positions…]
-  const ordered = product.transpose([1, 0, product.ndim - 1, ...window.map((_, k) => 2 + k)]);
-  return ordered.reshape([x.shape[0]!, w.shape[0]!, ...ordered.shape.slice(3)]);
-});
+export const convGeneralDilated = composed(
+  'convGeneralDilated',
+  (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding, options: ConvOptions = {}): Value => {
+    const values = [lift(lhs), lift(rhs)];
+    const type = commonType(values);
+    const [x, w] = values.map((value) => typed(value, { dtype: type.dtype })) as [Value, Value];
+    const spatial = x.ndim - 2;
+    const groups = options.featureGroupCount ?? 1;
+    if (w.ndim !== x.ndim || x.shape[1] !== w.shape[1]! * groups || w.shape[0]! % groups !== 0 || strides.length !== spatial)
+      throw shapesDisagree(
+        'conv',
+        [printAval(x.aval), printAval(w.aval)],
+        `an input [N, C, …] needs a kernel [O, C / ${groups}, …] and ${spatial} strides`,
+      );
+    if ((options.batchGroupCount ?? 1) !== 1) return batchGrouped(x, w, strides, padding, options);
+    const ones = strides.map(() => 1);
+    const lhsDilation = options.lhsDilation ?? ones;
+    const dilation = options.rhsDilation ?? ones;
+    const window = w.shape.slice(2);
+    const reached = x.shape.slice(2).map((extent, k) => (extent === 0 ? 0 : (extent - 1) * lhsDilation[k]! + 1));
+    const borders = paddingOf(padding, reached, window, strides, dilation);
+    const spread = bordered(
+      x,
+      borders,
+      lhsDilation.map((d) => d - 1),
+      0,
+    );
+    // [N, C, positions…, window…]
+    const windows = apply(windowsEntry, [spread], { window, stride: strides, dilation });
+    const windowAxes = window.map((_, k) => 2 + spatial + k);
+    if (groups === 1) {
+      // Kernel first, so that its result axes [O, N, positions…] need one transpose only where N is more than one.
+      const product = dot(windows, w, {
+        contract: [
+          [1, ...windowAxes],
+          [1, ...window.map((_, k) => 2 + k)],
+        ],
+        batch: [[], []],
+      });
+      return product.moveAxis(product.ndim - 1, 1);
+    }
+    const split = windows.reshape([x.shape[0]!, groups, x.shape[1]! / groups, ...windows.shape.slice(2)]);
+    const kernel = w.reshape([groups, w.shape[0]! / groups, ...w.shape.slice(1)]);
+    const product = dot(split, kernel, {
+      contract: [
+        [2, ...windowAxes.map((k) => k + 1)],
+        [2, ...window.map((_, k) => 3 + k)],
+      ],
+      batch: [[1], [0]],
+    });
+    // [groups, N, positions…, O / groups] -> [N, groups, O / groups, positions…]
+    const ordered = product.transpose([1, 0, product.ndim - 1, ...window.map((_, k) => 2 + k)]);
+    return ordered.reshape([x.shape[0]!, w.shape[0]!, ...ordered.shape.slice(3)]);
+  },
+);
 
-function batchGrouped(x: Value, w: Value, strides: readonly number[], padding: Padding, { batchGroupCount = 1, ...options }: ConvOptions): Value {
+function batchGrouped(
+  x: Value,
+  w: Value,
+  strides: readonly number[],
+  padding: Padding,
+  { batchGroupCount = 1, ...options }: ConvOptions,
+): Value {
   const [rows, outs] = [x.shape[0]! / batchGroupCount, w.shape[0]! / batchGroupCount];
-  return concatenate(Array.from({ length: batchGroupCount }, (_, g) => convGeneralDilated(x.slice([g * rows, (g + 1) * rows]), w.slice([g * outs, (g + 1) * outs]), strides, padding, options)), 1);
+  return concatenate(
+    Array.from({ length: batchGroupCount }, (_, g) =>
+      convGeneralDilated(x.slice([g * rows, (g + 1) * rows]), w.slice([g * outs, (g + 1) * outs]), strides, padding, options),
+    ),
+    1,
+  );
 }
 
 /** Input [N, C, S…] by kernel [O, C, W…]. */
-export const conv = (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding): Value => convGeneralDilated(lhs, rhs, strides, padding);
-export const convWithGeneralPadding = (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding, lhsDilation?: readonly number[], rhsDilation?: readonly number[]): Value =>
+export const conv = (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding): Value =>
+  convGeneralDilated(lhs, rhs, strides, padding);
+export const convWithGeneralPadding = (
+  lhs: ArrayLike,
+  rhs: ArrayLike,
+  strides: readonly number[],
+  padding: Padding,
+  lhsDilation?: readonly number[],
+  rhsDilation?: readonly number[],
+): Value =>
   convGeneralDilated(lhs, rhs, strides, padding, { ...(lhsDilation ? { lhsDilation } : {}), ...(rhsDilation ? { rhsDilation } : {}) });
 
 /** The gradient of a convolution by its input, as a layer of its own. */
-export const convTranspose = composed('convTranspose', (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding, options: { readonly rhsDilation?: readonly number[]; readonly transposeKernel?: boolean } = {}): Value => {
-  const [x, given] = [lift(lhs), lift(rhs)];
-  const window = given.shape.slice(2);
-  const dilation = options.rhsDilation ?? strides.map(() => 1);
-  const w = options.transposeKernel ? apply(flipEntry, [given.transpose([1, 0, ...window.map((_, k) => 2 + k)])], { axes: window.map((_, k) => 2 + k) }) : given;
-  const borders = typeof padding === 'string'
-    ? window.map((extent, k): Pair => {
-        const reach = (extent - 1) * dilation[k]! + 1;
-        const stride = strides[k]!;
-        const total = padding.toUpperCase() === 'SAME' ? reach + stride - 2 : reach + stride - 2 + Math.max(reach - stride, 0);
-        const low = padding.toUpperCase() === 'SAME' ? (stride > reach - 1 ? reach - 1 : Math.ceil(total / 2)) : reach - 1;
-        return [low, total - low];
-      })
-    : padding;
-  return convGeneralDilated(x, w, strides.map(() => 1), borders, { lhsDilation: strides, rhsDilation: dilation });
-});
+export const convTranspose = composed(
+  'convTranspose',
+  (
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    strides: readonly number[],
+    padding: Padding,
+    options: { readonly rhsDilation?: readonly number[]; readonly transposeKernel?: boolean } = {},
+  ): Value => {
+    const [x, given] = [lift(lhs), lift(rhs)];
+    const window = given.shape.slice(2);
+    const dilation = options.rhsDilation ?? strides.map(() => 1);
+    const w = options.transposeKernel
+      ? apply(flipEntry, [given.transpose([1, 0, ...window.map((_, k) => 2 + k)])], { axes: window.map((_, k) => 2 + k) })
+      : given;
+    const borders =
+      typeof padding === 'string'
+        ? window.map((extent, k): Pair => {
+            const reach = (extent - 1) * dilation[k]! + 1;
+            const stride = strides[k]!;
+            const total = padding.toUpperCase() === 'SAME' ? reach + stride - 2 : reach + stride - 2 + Math.max(reach - stride, 0);
+            const low = padding.toUpperCase() === 'SAME' ? (stride > reach - 1 ? reach - 1 : Math.ceil(total / 2)) : reach - 1;
+            return [low, total - low];
+          })
+        : padding;
+    return convGeneralDilated(
+      x,
+      w,
+      strides.map(() => 1),
+      borders,
+      { lhsDilation: strides, rhsDilation: dilation },
+    );
+  },
+);
 
-const pooled = (x: Value, reduce: (windows: Value, axes: readonly number[]) => Value, window: readonly number[], strides: readonly number[], padding: Padding, filler: number): Value => {
-  const borders = paddingOf(padding, x.shape.slice(x.ndim - window.length), window, strides, window.map(() => 1));
-  const windows = apply(windowsEntry, [bordered(x, borders, window.map(() => 0), filler)], { window, stride: strides, dilation: window.map(() => 1) });
-  return reduce(windows, window.map((_, k) => windows.ndim - window.length + k));
+const pooled = (
+  x: Value,
+  reduce: (windows: Value, axes: readonly number[]) => Value,
+  window: readonly number[],
+  strides: readonly number[],
+  padding: Padding,
+  filler: number,
+): Value => {
+  const borders = paddingOf(
+    padding,
+    x.shape.slice(x.ndim - window.length),
+    window,
+    strides,
+    window.map(() => 1),
+  );
+  const windows = apply(
+    windowsEntry,
+    [
+      bordered(
+        x,
+        borders,
+        window.map(() => 0),
+        filler,
+      ),
+    ],
+    { window, stride: strides, dilation: window.map(() => 1) },
+  );
+  return reduce(
+    windows,
+    window.map((_, k) => windows.ndim - window.length + k),
+  );
 };
 /** A function of each window, which it gets as one flat array; windows over the last axes. */
-export const reduceWindow = composed('reduceWindow', (operand: ArrayLike, computation: (window: Value) => Value, window: readonly number[], strides?: readonly number[]): Value => {
-  const x = lift(operand);
-  const windows = apply(windowsEntry, [x], { window, stride: strides ?? window.map(() => 1), dilation: window.map(() => 1) });
-  const lead = windows.shape.slice(0, windows.ndim - window.length);
-  const flat = windows.reshape([-1, window.reduce((a, b) => a * b, 1)]);
-  const each = vmap(((part: Value) => computation(part)) as (...args: unknown[]) => unknown)(flat) as Value;
-  return each.reshape([...lead, ...each.shape.slice(1)]);
-});
-export const maxPool = composed('maxPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => pooled(lift(x), (w, axes) => max(w, axes), window, strides, padding, -Infinity));
-export const minPool = composed('minPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => pooled(lift(x), (w, axes) => min(w, axes), window, strides, padding, Infinity));
-export const sumPool = composed('sumPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => pooled(lift(x), (w, axes) => sum(w, axes), window, strides, padding, 0));
-export const avgPool = composed('avgPool', (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value => sumPool(x, window, strides, padding).div(window.reduce((a, b) => a * b, 1)));
+export const reduceWindow = composed(
+  'reduceWindow',
+  (operand: ArrayLike, computation: (window: Value) => Value, window: readonly number[], strides?: readonly number[]): Value => {
+    const x = lift(operand);
+    const windows = apply(windowsEntry, [x], { window, stride: strides ?? window.map(() => 1), dilation: window.map(() => 1) });
+    const lead = windows.shape.slice(0, windows.ndim - window.length);
+    const flat = windows.reshape([-1, window.reduce((a, b) => a * b, 1)]);
+    const each = vmap(((part: Value) => computation(part)) as (...args: unknown[]) => unknown)(flat) as Value;
+    return each.reshape([...lead, ...each.shape.slice(1)]);
+  },
+);
+export const maxPool = composed(
+  'maxPool',
+  (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
+    pooled(lift(x), (w, axes) => max(w, axes), window, strides, padding, -Infinity),
+);
+export const minPool = composed(
+  'minPool',
+  (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
+    pooled(lift(x), (w, axes) => min(w, axes), window, strides, padding, Infinity),
+);
+export const sumPool = composed(
+  'sumPool',
+  (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
+    pooled(lift(x), (w, axes) => sum(w, axes), window, strides, padding, 0),
+);
+export const avgPool = composed(
+  'avgPool',
+  (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
+    sumPool(x, window, strides, padding).div(window.reduce((a, b) => a * b, 1)),
+);

@@ -25,7 +25,15 @@ type Shape = readonly number[];
 const isHostArray = (values: unknown): values is HostArray => ArrayBuffer.isView(values) && !(values instanceof DataView);
 
 const dtypeOfContents = (contents: HostArray): DType =>
-  contents instanceof Float32Array ? 'float32' : contents instanceof Int32Array ? 'int32' : contents instanceof Uint32Array ? 'uint32' : contents instanceof Uint16Array ? 'float16' : 'bool';
+  contents instanceof Float32Array
+    ? 'float32'
+    : contents instanceof Int32Array
+      ? 'int32'
+      : contents instanceof Uint32Array
+        ? 'uint32'
+        : contents instanceof Uint16Array
+          ? 'float16'
+          : 'bool';
 
 /** Float16 is stored as its bits. */
 export function toHalf(value: number): number {
@@ -54,11 +62,16 @@ const word = new Uint32Array(single.buffer);
 /** Numbers as the contents of an array of `dtype`. */
 export function hostArray(values: ArrayLike2, dtype: DType): HostArray {
   switch (dtype) {
-    case 'float32': return Float32Array.from(values);
-    case 'float16': return Uint16Array.from(values, toHalf);
-    case 'int32': return Int32Array.from(values);
-    case 'uint32': return Uint32Array.from(values);
-    case 'bool': return Uint8Array.from(values, (value) => (value === 0 ? 0 : 1));
+    case 'float32':
+      return Float32Array.from(values);
+    case 'float16':
+      return Uint16Array.from(values, toHalf);
+    case 'int32':
+      return Int32Array.from(values);
+    case 'uint32':
+      return Uint32Array.from(values);
+    case 'bool':
+      return Uint8Array.from(values, (value) => (value === 0 ? 0 : 1));
   }
 }
 type ArrayLike2 = globalThis.ArrayLike<number>;
@@ -75,9 +88,11 @@ function shapeOf(values: Nested): Shape {
   }
   return [list.length, ...inner];
 }
-const flat = (values: Nested): readonly (number | boolean)[] => (Array.isArray(values) ? (values as readonly Nested[]).flatMap(flat) : [values as number | boolean]);
+const flat = (values: Nested): readonly (number | boolean)[] =>
+  Array.isArray(values) ? (values as readonly Nested[]).flatMap(flat) : [values as number | boolean];
 
-const optionsOf = (argument: DTypeArg | ArrayOptions | undefined): ArrayOptions => (typeof argument === 'object' ? argument : { dtype: argument });
+const optionsOf = (argument: DTypeArg | ArrayOptions | undefined): ArrayOptions =>
+  typeof argument === 'object' ? argument : { dtype: argument };
 
 /**
  * An array with the given contents: numbers, nested lists, a typed array (copied), or an array of ours.
@@ -109,7 +124,8 @@ function placed(contents: HostArray, shape: Shape, dtype: DType): Value {
 
 const checked = (shape: number | Shape): Shape => {
   const list = typeof shape === 'number' ? [shape] : shape;
-  if (!list.every((extent) => Number.isInteger(extent) && extent >= 0)) throw shapesDisagree('shape', [`[${list.join(',')}]`], 'dimensions are whole numbers from 0');
+  if (!list.every((extent) => Number.isInteger(extent) && extent >= 0))
+    throw shapesDisagree('shape', [`[${list.join(',')}]`], 'dimensions are whole numbers from 0');
   return list;
 };
 /** An array of zeros, float32 unless a dtype is given. */
@@ -127,11 +143,23 @@ const spreadOver = composed('full', (value: Value, shape: Shape, dtype: DType): 
 type LikeOptions = DTypeArg | { readonly dtype?: DType; readonly shape?: Shape };
 const likeOf = (x: ArrayLike, options: LikeOptions | undefined): { readonly shape: Shape; readonly dtype: DType } => {
   const value = lift(x);
-  return { shape: (typeof options === 'object' && 'shape' in options ? options.shape : undefined) ?? value.shape, dtype: dtypeArg(options, value.dtype) };
+  return {
+    shape: (typeof options === 'object' && 'shape' in options ? options.shape : undefined) ?? value.shape,
+    dtype: dtypeArg(options, value.dtype),
+  };
 };
-export function zerosLike(x: ArrayLike, options?: LikeOptions): Value { const { shape, dtype } = likeOf(x, options); return shapes.full(shape, 0, dtype); }
-export function onesLike(x: ArrayLike, options?: LikeOptions): Value { const { shape, dtype } = likeOf(x, options); return shapes.full(shape, 1, dtype); }
-export function fullLike(x: ArrayLike, value: ArrayLike, options?: LikeOptions): Value { const { shape, dtype } = likeOf(x, options); return full(shape, value, dtype); }
+export function zerosLike(x: ArrayLike, options?: LikeOptions): Value {
+  const { shape, dtype } = likeOf(x, options);
+  return shapes.full(shape, 0, dtype);
+}
+export function onesLike(x: ArrayLike, options?: LikeOptions): Value {
+  const { shape, dtype } = likeOf(x, options);
+  return shapes.full(shape, 1, dtype);
+}
+export function fullLike(x: ArrayLike, value: ArrayLike, options?: LikeOptions): Value {
+  const { shape, dtype } = likeOf(x, options);
+  return full(shape, value, dtype);
+}
 
 /**
  * Numbers from `start` below `stop`. `arange(n)`, `arange(n, dtype)`, `arange(start, stop, step, { dtype })`; whole
@@ -139,7 +167,10 @@ export function fullLike(x: ArrayLike, value: ArrayLike, options?: LikeOptions):
  */
 export function arange(start: number, stop?: number | DTypeArg, step = 1, options?: DTypeArg): Value {
   const [from, to] = typeof stop === 'number' ? [start, stop] : [0, start];
-  const dtype = dtypeArg(typeof stop === 'number' ? options : (stop ?? options), [from, to, step].every(Number.isInteger) ? 'int32' : 'float32');
+  const dtype = dtypeArg(
+    typeof stop === 'number' ? options : (stop ?? options),
+    [from, to, step].every(Number.isInteger) ? 'int32' : 'float32',
+  );
   const count = Math.max(0, Math.ceil((to - from) / step));
   return sequence(count, from, step, dtype);
 }
@@ -150,22 +181,35 @@ const sequence = composed('arange', (count: number, from: number, step: number, 
 });
 
 /** `count` numbers evenly from start to stop, the end included unless `endpoint` is false. */
-export const linspace = composed('linspace', (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
-  const dtype = dtypeArg(options, 'float32');
-  if (count === 0) return shapes.full([0], 0, dtype);
-  const steps = endpoint ? count - 1 : count;
-  if (steps <= 0) return shapes.full([count], start, dtype);
-  const counted = shapes.iota([count], 0, 'float32');
-  const values = counted.mul((stop - start) / steps).add(start);
-  const exact = endpoint ? where(counted.equal(count - 1), stop, values) : values;
-  return exact.astype(dtype);
-});
-export const logspace = composed('logspace', (start: number, stop: number, count: number = 50, endpoint: boolean = true, base: number = 10, options?: DTypeArg): Value =>
-  lift(base).pow(linspace(start, stop, count, endpoint)).astype(dtypeArg(options, 'float32')));
-export const geomspace = composed('geomspace', (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
-  const sign = start < 0 ? -1 : 1;
-  return logspace(Math.log2(sign * start), Math.log2(sign * stop), count, endpoint, 2).mul(sign).astype(dtypeArg(options, 'float32'));
-});
+export const linspace = composed(
+  'linspace',
+  (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
+    const dtype = dtypeArg(options, 'float32');
+    if (count === 0) return shapes.full([0], 0, dtype);
+    const steps = endpoint ? count - 1 : count;
+    if (steps <= 0) return shapes.full([count], start, dtype);
+    const counted = shapes.iota([count], 0, 'float32');
+    const values = counted.mul((stop - start) / steps).add(start);
+    const exact = endpoint ? where(counted.equal(count - 1), stop, values) : values;
+    return exact.astype(dtype);
+  },
+);
+export const logspace = composed(
+  'logspace',
+  (start: number, stop: number, count: number = 50, endpoint: boolean = true, base: number = 10, options?: DTypeArg): Value =>
+    lift(base)
+      .pow(linspace(start, stop, count, endpoint))
+      .astype(dtypeArg(options, 'float32')),
+);
+export const geomspace = composed(
+  'geomspace',
+  (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
+    const sign = start < 0 ? -1 : 1;
+    return logspace(Math.log2(sign * start), Math.log2(sign * stop), count, endpoint, 2)
+      .mul(sign)
+      .astype(dtypeArg(options, 'float32'));
+  },
+);
 
 /** Ones on a diagonal: `eye(n)`, `eye(n, m)`, `eye(n, dtype)`, `eye(n, m, { dtype })`. */
 export function eye(rows: number, columns?: number | DTypeArg, options?: DTypeArg): Value {
@@ -174,15 +218,31 @@ export function eye(rows: number, columns?: number | DTypeArg, options?: DTypeAr
 }
 export const identity = (n: number, options?: DTypeArg): Value => eye(n, n, options);
 const diagonalOnes = composed('eye', (rows: number, columns: number, k: number, dtype: DType): Value =>
-  shapes.iota([rows, columns], 0, 'int32').add(k).equal(shapes.iota([rows, columns], 1, 'int32')).astype(dtype));
+  shapes
+    .iota([rows, columns], 0, 'int32')
+    .add(k)
+    .equal(shapes.iota([rows, columns], 1, 'int32'))
+    .astype(dtype),
+);
 
 /** Ones on and below the k-th diagonal. */
 export const tri = composed('tri', (rows: number, columns: number = rows, k: number = 0, options?: DTypeArg): Value =>
-  shapes.iota([rows, columns], 0, 'int32').add(k).greaterEqual(shapes.iota([rows, columns], 1, 'int32')).astype(dtypeArg(options, 'float32')));
+  shapes
+    .iota([rows, columns], 0, 'int32')
+    .add(k)
+    .greaterEqual(shapes.iota([rows, columns], 1, 'int32'))
+    .astype(dtypeArg(options, 'float32')),
+);
 const triangle = (x: Value, k: number): Value => tri(x.shape[x.ndim - 2]!, x.shape[x.ndim - 1]!, k, 'bool');
 /** What lies on and below the k-th diagonal. */
-export const tril = composed('tril', (x: ArrayLike, k: number = 0): Value => { const value = lift(x); return where(triangle(value, k), value, 0); });
+export const tril = composed('tril', (x: ArrayLike, k: number = 0): Value => {
+  const value = lift(x);
+  return where(triangle(value, k), value, 0);
+});
 /** What lies on and above the k-th diagonal. */
-export const triu = composed('triu', (x: ArrayLike, k: number = 0): Value => { const value = lift(x); return where(triangle(value, k - 1), 0, value); });
+export const triu = composed('triu', (x: ArrayLike, k: number = 0): Value => {
+  const value = lift(x);
+  return where(triangle(value, k - 1), 0, value);
+});
 
 export type { Shape };

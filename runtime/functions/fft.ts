@@ -13,8 +13,14 @@ import { iota, sliceAlong } from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
 import { concatenate, flip, roll } from './shaping.ts';
 
-export interface ComplexPair { readonly real: Value; readonly imag: Value }
-export interface PairLike { readonly real: ArrayLike; readonly imag: ArrayLike }
+export interface ComplexPair {
+  readonly real: Value;
+  readonly imag: Value;
+}
+export interface PairLike {
+  readonly real: ArrayLike;
+  readonly imag: ArrayLike;
+}
 
 const largestTable = 64;
 /** A factor of n that is at most the table's length; n itself when it has none. */
@@ -26,11 +32,16 @@ function factorOf(n: number): number {
 
 /** Roots exp(sign·2πi·j·k/n) for j below rows and k below columns; the product is reduced by n first, so angles stay exact. */
 function roots(rows: number, columns: number, n: number, sign: number): ComplexPair {
-  const product = iota([rows, columns], 0, 'int32').mul(iota([rows, columns], 1, 'int32')).mod(n);
+  const product = iota([rows, columns], 0, 'int32')
+    .mul(iota([rows, columns], 1, 'int32'))
+    .mod(n);
   const angle = product.astype('float32').mul((sign * 2 * Math.PI) / n);
   return { real: cos(angle), imag: sin(angle) };
 }
-const times = (a: ComplexPair, b: ComplexPair): ComplexPair => ({ real: a.real.mul(b.real).sub(a.imag.mul(b.imag)), imag: a.real.mul(b.imag).add(a.imag.mul(b.real)) });
+const times = (a: ComplexPair, b: ComplexPair): ComplexPair => ({
+  real: a.real.mul(b.real).sub(a.imag.mul(b.imag)),
+  imag: a.real.mul(b.imag).add(a.imag.mul(b.real)),
+});
 const through = (x: ComplexPair, table: ComplexPair): ComplexPair => ({
   real: matmul(x.real, table.real).sub(matmul(x.imag, table.imag)),
   imag: matmul(x.real, table.imag).add(matmul(x.imag, table.real)),
@@ -44,7 +55,12 @@ function transformed(x: ComplexPair, sign: number): ComplexPair {
   if (p === n) return through(x, roots(n, n, n, sign));
   const q = n / p;
   // Element j1·q + j2 -> [rows, j2, j1].
-  const columns = each(x, (part) => part.reshape([rows, p, q]).transpose([0, 2, 1]).reshape([rows * q, p]));
+  const columns = each(x, (part) =>
+    part
+      .reshape([rows, p, q])
+      .transpose([0, 2, 1])
+      .reshape([rows * q, p]),
+  );
   const inner = each(through(columns, roots(p, p, p, sign)), (part) => part.reshape([rows, q, p]));
   const turn = roots(q, p, n, sign);
   const turned = times(inner, turn);
@@ -59,21 +75,43 @@ function along(a: ComplexPair, axis: number, sign: number, scale: number): Compl
   const last = a.real.ndim - 1;
   const moved = each(a, (part) => part.moveAxis(at, last));
   const n = a.real.shape[at]!;
-  const out = transformed(each(moved, (part) => part.reshape([-1, n])), sign);
-  return each(out, (part) => { const whole = part.reshape(moved.real.shape).moveAxis(last, at); return scale === 1 ? whole : whole.mul(scale); });
+  const out = transformed(
+    each(moved, (part) => part.reshape([-1, n])),
+    sign,
+  );
+  return each(out, (part) => {
+    const whole = part.reshape(moved.real.shape).moveAxis(last, at);
+    return scale === 1 ? whole : whole.mul(scale);
+  });
 }
 export const fft = composed('fft', (a: PairLike, axis: number = -1): ComplexPair => along(lifted(a), axis, -1, 1));
-export const ifft = composed('ifft', (a: PairLike, axis: number = -1): ComplexPair => { const own = lifted(a); return along(own, axis, 1, 1 / own.real.shape[axisOf('ifft', axis, own.real.aval)]!); });
+export const ifft = composed('ifft', (a: PairLike, axis: number = -1): ComplexPair => {
+  const own = lifted(a);
+  return along(own, axis, 1, 1 / own.real.shape[axisOf('ifft', axis, own.real.aval)]!);
+});
 
-const every = (axes: readonly number[] | null | undefined, rank: number): readonly number[] => axes ?? Array.from({ length: rank }, (_, k) => k);
-export const fftn = composed('fftn', (a: PairLike, axes?: readonly number[] | null): ComplexPair => { const own = lifted(a); return every(axes, own.real.ndim).reduce<ComplexPair>((x, axis) => fft(x, axis), own); });
-export const ifftn = composed('ifftn', (a: PairLike, axes?: readonly number[] | null): ComplexPair => { const own = lifted(a); return every(axes, own.real.ndim).reduce<ComplexPair>((x, axis) => ifft(x, axis), own); });
+const every = (axes: readonly number[] | null | undefined, rank: number): readonly number[] =>
+  axes ?? Array.from({ length: rank }, (_, k) => k);
+export const fftn = composed('fftn', (a: PairLike, axes?: readonly number[] | null): ComplexPair => {
+  const own = lifted(a);
+  return every(axes, own.real.ndim).reduce<ComplexPair>((x, axis) => fft(x, axis), own);
+});
+export const ifftn = composed('ifftn', (a: PairLike, axes?: readonly number[] | null): ComplexPair => {
+  const own = lifted(a);
+  return every(axes, own.real.ndim).reduce<ComplexPair>((x, axis) => ifft(x, axis), own);
+});
 export const fft2 = (a: PairLike, axes: readonly number[] = [-2, -1]): ComplexPair => fftn(a, axes);
 export const ifft2 = (a: PairLike, axes: readonly number[] = [-2, -1]): ComplexPair => ifftn(a, axes);
 
-const half = (a: ComplexPair, axis: number): ComplexPair => { const at = axisOf('rfft', axis, a.real.aval); return each(a, (part) => sliceAlong(part, at, 0, Math.floor(part.shape[at]! / 2) + 1)); };
+const half = (a: ComplexPair, axis: number): ComplexPair => {
+  const at = axisOf('rfft', axis, a.real.aval);
+  return each(a, (part) => sliceAlong(part, at, 0, Math.floor(part.shape[at]! / 2) + 1));
+};
 /** Of real input only the first half of the result, which says all. */
-export const rfft = composed('rfft', (a: ArrayLike, axis: number = -1): ComplexPair => { const real = lift(a).astype('float32'); return half(fft({ real, imag: real.zerosLike() }, axis), axis); });
+export const rfft = composed('rfft', (a: ArrayLike, axis: number = -1): ComplexPair => {
+  const real = lift(a).astype('float32');
+  return half(fft({ real, imag: real.zerosLike() }, axis), axis);
+});
 /** The whole spectrum from its half: the rest is the conjugate, turned round. */
 function mirrored(a: ComplexPair, axis: number): ComplexPair {
   const at = axisOf('irfft', axis, a.real.aval);
@@ -90,18 +128,55 @@ export const rfftn = composed('rfftn', (a: ArrayLike, axes?: readonly number[] |
 export const irfftn = composed('irfftn', (a: PairLike, axes?: readonly number[] | null): Value => {
   const own = lifted(a);
   const list = every(axes, own.real.ndim);
-  return irfft(list.slice(0, -1).reduce<ComplexPair>((x, axis) => ifft(x, axis), own), list[list.length - 1]!);
+  return irfft(
+    list.slice(0, -1).reduce<ComplexPair>((x, axis) => ifft(x, axis), own),
+    list[list.length - 1]!,
+  );
 });
 export const rfft2 = (a: ArrayLike, axes: readonly number[] = [-2, -1]): ComplexPair => rfftn(a, axes);
 export const irfft2 = (a: PairLike, axes: readonly number[] = [-2, -1]): Value => irfftn(a, axes);
-export const hfft = composed('hfft', (a: PairLike, axis: number = -1): Value => { const own = lifted(a); const whole = irfft({ real: own.real, imag: own.imag.neg() }, axis); return whole.mul(whole.shape[axisOf('hfft', axis, whole.aval)]!); });
-export const ihfft = composed('ihfft', (a: ArrayLike, axis: number = -1): ComplexPair => { const out = rfft(a, axis); const n = lift(a).shape[axisOf('ihfft', axis, lift(a).aval)]!; return { real: out.real.mul(1 / n), imag: out.imag.mul(-1 / n) }; });
+export const hfft = composed('hfft', (a: PairLike, axis: number = -1): Value => {
+  const own = lifted(a);
+  const whole = irfft({ real: own.real, imag: own.imag.neg() }, axis);
+  return whole.mul(whole.shape[axisOf('hfft', axis, whole.aval)]!);
+});
+export const ihfft = composed('ihfft', (a: ArrayLike, axis: number = -1): ComplexPair => {
+  const out = rfft(a, axis);
+  const n = lift(a).shape[axisOf('ihfft', axis, lift(a).aval)]!;
+  return { real: out.real.mul(1 / n), imag: out.imag.mul(-1 / n) };
+});
 
 export const fftfreq = composed('fftfreq', (n: number, d: number = 1): Value => {
   const k = iota([n], 0, 'int32');
-  return k.add(Math.floor(n / 2)).mod(n).sub(Math.floor(n / 2)).astype('float32').mul(1 / (n * d));
+  return k
+    .add(Math.floor(n / 2))
+    .mod(n)
+    .sub(Math.floor(n / 2))
+    .astype('float32')
+    .mul(1 / (n * d));
 });
-export const rfftfreq = composed('rfftfreq', (n: number, d: number = 1): Value => iota([Math.floor(n / 2) + 1], 0, 'float32').mul(1 / (n * d)));
-const shiftAxes = (x: Value, axes: number | readonly number[] | null | undefined): readonly number[] => (axes === undefined || axes === null ? x.shape.map((_, k) => k) : typeof axes === 'number' ? [axes] : axes).map((axis) => axisOf('fftshift', axis, x.aval));
-export const fftshift = composed('fftshift', (a: ArrayLike, axes?: number | readonly number[] | null): Value => { const x = lift(a); const list = shiftAxes(x, axes); return roll(x, list.map((k) => Math.floor(x.shape[k]! / 2)), list); });
-export const ifftshift = composed('ifftshift', (a: ArrayLike, axes?: number | readonly number[] | null): Value => { const x = lift(a); const list = shiftAxes(x, axes); return roll(x, list.map((k) => -Math.floor(x.shape[k]! / 2)), list); });
+export const rfftfreq = composed('rfftfreq', (n: number, d: number = 1): Value =>
+  iota([Math.floor(n / 2) + 1], 0, 'float32').mul(1 / (n * d)),
+);
+const shiftAxes = (x: Value, axes: number | readonly number[] | null | undefined): readonly number[] =>
+  (axes === undefined || axes === null ? x.shape.map((_, k) => k) : typeof axes === 'number' ? [axes] : axes).map((axis) =>
+    axisOf('fftshift', axis, x.aval),
+  );
+export const fftshift = composed('fftshift', (a: ArrayLike, axes?: number | readonly number[] | null): Value => {
+  const x = lift(a);
+  const list = shiftAxes(x, axes);
+  return roll(
+    x,
+    list.map((k) => Math.floor(x.shape[k]! / 2)),
+    list,
+  );
+});
+export const ifftshift = composed('ifftshift', (a: ArrayLike, axes?: number | readonly number[] | null): Value => {
+  const x = lift(a);
+  const list = shiftAxes(x, axes);
+  return roll(
+    x,
+    list.map((k) => -Math.floor(x.shape[k]! / 2)),
+    list,
+  );
+});

@@ -15,7 +15,9 @@ export function overLanes(f: Call, axisName?: string): Call {
   return named(nameOf(f), (...args: unknown[]) => {
     const lanes = flatten(args).leaves.find((leaf): leaf is Value => leaf instanceof Value && leaf.ndim > 0)?.shape[0];
     if (lanes !== 1) return vmap(f, { inAxes: 0, ...(axisName === undefined ? {} : { axisName }) })(...args);
-    const result = flatten(withAxis(axisName, () => f(...(mapped(args, (x) => (x.ndim === 0 ? x : x.reshape(x.shape.slice(1)))) as unknown[]))));
+    const result = flatten(
+      withAxis(axisName, () => f(...(mapped(args, (x) => (x.ndim === 0 ? x : x.reshape(x.shape.slice(1)))) as unknown[]))),
+    );
     return rebuild(
       result.structure,
       result.leaves.map((leaf) => (leaf instanceof Value || typeof leaf === 'number' ? withLane(lift(leaf)) : leaf)),
@@ -27,7 +29,10 @@ const withLane = (x: Value): Value => x.reshape([1, ...x.shape]);
 
 function mapped(tree: unknown, change: (x: Value) => Value): unknown {
   const { structure, leaves } = flatten(tree);
-  return rebuild(structure, leaves.map((leaf) => (leaf instanceof Value ? change(leaf) : leaf)));
+  return rebuild(
+    structure,
+    leaves.map((leaf) => (leaf instanceof Value ? change(leaf) : leaf)),
+  );
 }
 
 function withAxis<T>(axisName: string | undefined, run: () => T): T {

@@ -23,7 +23,8 @@ import { vmap } from './transforms.ts';
 const square = (operation: string, x: ArrayLike): Value => {
   const value = lift(x);
   const own = value.dtype === 'float16' || value.dtype === 'float32' ? value : value.astype('float32');
-  if (own.ndim < 2 || own.shape[own.ndim - 1] !== own.shape[own.ndim - 2]) throw shapesDisagree(operation, [printAval(value.aval)], 'the last two axes have to be equal');
+  if (own.ndim < 2 || own.shape[own.ndim - 1] !== own.shape[own.ndim - 2])
+    throw shapesDisagree(operation, [printAval(value.aval)], 'the last two axes have to be equal');
   return own;
 };
 /** A function of one matrix (and more) applied to all in a batch. */
@@ -37,38 +38,57 @@ const withColumn = (x: Value, j: Value, values: Value): Value => dynamicUpdateSl
 const at = (x: Value, j: Value): Value => dynamicSlice(x, [j], [1]).reshape([]);
 
 /** The lower triangle L with L·Lᵀ = a, for a symmetric and positive definite. */
-export const cholesky = composed('cholesky', (a: ArrayLike, options: { readonly upper?: boolean; readonly symmetrizeInput?: boolean } = {}): Value => {
-  const own = square('cholesky', a);
-  const input = options.symmetrizeInput === false ? own : own.add(matrixTranspose(own)).mul(0.5);
-  const lower = batched((m: Value) => {
-    const n = m.shape[0]!;
-    const index = s.iota([n], 0, 'int32');
-    return foriLoop(0, n, (j, l: Value) => {
-      const left = column(m, j).sub(matmul(l, row(l, j)));
-      const pivot = sqrt(at(left, j));
-      return withColumn(l, j, where(index.less(j), 0, where(index.equal(j), pivot, left.div(pivot))));
-    }, m.zerosLike());
-  }, input) as Value;
-  return options.upper ? matrixTranspose(lower) : lower;
-});
+export const cholesky = composed(
+  'cholesky',
+  (a: ArrayLike, options: { readonly upper?: boolean; readonly symmetrizeInput?: boolean } = {}): Value => {
+    const own = square('cholesky', a);
+    const input = options.symmetrizeInput === false ? own : own.add(matrixTranspose(own)).mul(0.5);
+    const lower = batched((m: Value) => {
+      const n = m.shape[0]!;
+      const index = s.iota([n], 0, 'int32');
+      return foriLoop(
+        0,
+        n,
+        (j, l: Value) => {
+          const left = column(m, j).sub(matmul(l, row(l, j)));
+          const pivot = sqrt(at(left, j));
+          return withColumn(l, j, where(index.less(j), 0, where(index.equal(j), pivot, left.div(pivot))));
+        },
+        m.zerosLike(),
+      );
+    }, input) as Value;
+    return options.upper ? matrixTranspose(lower) : lower;
+  },
+);
 
 /** x with a·x = b for a triangular, by substitution from one end. */
 const substituted = (a: Value, b: Value, lower: boolean, unit: boolean): Value => {
   const n = a.shape[0]!;
-  return foriLoop(0, n, (k, x: Value) => {
-    const i = lower ? k : k.mul(-1).add(n - 1);
-    const own = row(a, i);
-    const index = s.iota([n], 0, 'int32');
-    const others = where(index.equal(i), 0, own);
-    const left = row(b, i).sub(matmul(others, x));
-    return dynamicUpdateSlice(x, (unit ? left : left.div(at(own, i))).reshape([1, b.shape[1]!]), [i, 0]);
-  }, b.zerosLike());
+  return foriLoop(
+    0,
+    n,
+    (k, x: Value) => {
+      const i = lower ? k : k.mul(-1).add(n - 1);
+      const own = row(a, i);
+      const index = s.iota([n], 0, 'int32');
+      const others = where(index.equal(i), 0, own);
+      const left = row(b, i).sub(matmul(others, x));
+      return dynamicUpdateSlice(x, (unit ? left : left.div(at(own, i))).reshape([1, b.shape[1]!]), [i, 0]);
+    },
+    b.zerosLike(),
+  );
 };
-export interface TriangularOptions { readonly leftSide?: boolean; readonly lower?: boolean; readonly transposeA?: boolean; readonly unitDiagonal?: boolean }
+export interface TriangularOptions {
+  readonly leftSide?: boolean;
+  readonly lower?: boolean;
+  readonly transposeA?: boolean;
+  readonly unitDiagonal?: boolean;
+}
 export const triangularSolve = composed('triangularSolve', (a: ArrayLike, b: ArrayLike, options: TriangularOptions = {}): Value => {
   const own = square('triangularSolve', a);
   const right = lift(b).astype(own.dtype);
-  if (options.leftSide === false) return matrixTranspose(triangularSolve(own, matrixTranspose(right), { ...options, leftSide: true, transposeA: !options.transposeA }));
+  if (options.leftSide === false)
+    return matrixTranspose(triangularSolve(own, matrixTranspose(right), { ...options, leftSide: true, transposeA: !options.transposeA }));
   const matrix = options.transposeA ? matrixTranspose(own) : own;
   const lower = (options.lower ?? false) !== (options.transposeA ?? false);
   const table = lower ? tril(matrix) : triu(matrix);
@@ -77,22 +97,34 @@ export const triangularSolve = composed('triangularSolve', (a: ArrayLike, b: Arr
 });
 
 /** [LU packed in one matrix, pivots per step, the permutation of rows]. */
-export const lu = composed('lu', (a: ArrayLike): [Value, Value, Value] => batched((m: Value) => {
-  const n = m.shape[0]!;
-  const index = s.iota([n], 0, 'int32');
-  const start: [Value, Value, Value] = [m, s.full([n], 0, 'int32'), s.iota([n], 0, 'int32')];
-  return foriLoop(0, n, (j, [packed, pivots, order]: [Value, Value, Value]): [Value, Value, Value] => {
-    const candidates = where(index.less(j), -1, abs(column(packed, j)));
-    const pivot = argmax(candidates);
-    const swapped = where(index.equal(j), pivot, where(index.equal(pivot), j, index));
-    const rows = packed.take(swapped, 0);
-    const head = row(rows, j);
-    const factor = where(index.greater(j), column(rows, j).div(at(head, j)), 0);
-    const reduced = rows.sub(outer(factor, where(index.greater(j), head, 0)));
-    const packedNext = withColumn(reduced, j, where(index.greater(j), factor, column(rows, j)));
-    return [packedNext, dynamicUpdateSlice(pivots, pivot.reshape([1]), [j]), order.take(swapped, 0)];
-  }, start);
-}, square('lu', a)) as [Value, Value, Value]);
+export const lu = composed(
+  'lu',
+  (a: ArrayLike): [Value, Value, Value] =>
+    batched(
+      (m: Value) => {
+        const n = m.shape[0]!;
+        const index = s.iota([n], 0, 'int32');
+        const start: [Value, Value, Value] = [m, s.full([n], 0, 'int32'), s.iota([n], 0, 'int32')];
+        return foriLoop(
+          0,
+          n,
+          (j, [packed, pivots, order]: [Value, Value, Value]): [Value, Value, Value] => {
+            const candidates = where(index.less(j), -1, abs(column(packed, j)));
+            const pivot = argmax(candidates);
+            const swapped = where(index.equal(j), pivot, where(index.equal(pivot), j, index));
+            const rows = packed.take(swapped, 0);
+            const head = row(rows, j);
+            const factor = where(index.greater(j), column(rows, j).div(at(head, j)), 0);
+            const reduced = rows.sub(outer(factor, where(index.greater(j), head, 0)));
+            const packedNext = withColumn(reduced, j, where(index.greater(j), factor, column(rows, j)));
+            return [packedNext, dynamicUpdateSlice(pivots, pivot.reshape([1]), [j]), order.take(swapped, 0)];
+          },
+          start,
+        );
+      },
+      square('lu', a),
+    ) as [Value, Value, Value],
+);
 
 /** x with a·x = b. b is a vector, or has one column per system. */
 export const solve = composed('solve', (a: ArrayLike, b: ArrayLike): Value => {
@@ -101,22 +133,35 @@ export const solve = composed('solve', (a: ArrayLike, b: ArrayLike): Value => {
   const vector = right.ndim === 1;
   const table = vector ? expandDims(right, -1) : right;
   const wide = table.broadcastTo([...own.shape.slice(0, -2), ...table.shape.slice(-2)]);
-  const x = batched((m: Value, r: Value) => {
-    const [packed, , order] = lu(m);
-    const first = substituted(tril(packed, -1), r.take(order, 0), true, true);
-    return substituted(triu(packed), first, false, false);
-  }, own, wide) as Value;
+  const x = batched(
+    (m: Value, r: Value) => {
+      const [packed, , order] = lu(m);
+      const first = substituted(tril(packed, -1), r.take(order, 0), true, true);
+      return substituted(triu(packed), first, false, false);
+    },
+    own,
+    wide,
+  ) as Value;
   return vector ? x.reshape(x.shape.slice(0, -1)) : x;
 });
-export const inv = composed('inv', (a: ArrayLike): Value => { const own = square('inv', a); return solve(own, eye(own.shape[own.ndim - 1]!, own.dtype)); });
+export const inv = composed('inv', (a: ArrayLike): Value => {
+  const own = square('inv', a);
+  return solve(own, eye(own.shape[own.ndim - 1]!, own.dtype));
+});
 const signAndLog = (a: ArrayLike): { readonly sign: Value; readonly diagonalOfLu: Value } => {
   const [packed, pivots] = lu(a);
   const n = packed.shape[packed.ndim - 1]!;
-  const swaps = pivots.notEqual(s.iota([n], 0, 'int32')).astype('int32').sum(-1);
+  const swaps = pivots
+    .notEqual(s.iota([n], 0, 'int32'))
+    .astype('int32')
+    .sum(-1);
   const d = diagonal(packed, 0, -2, -1);
   return { sign: where(swaps.mod(2).equal(0), 1, -1), diagonalOfLu: d };
 };
-export const det = composed('det', (a: ArrayLike): Value => { const { sign: own, diagonalOfLu } = signAndLog(square('det', a)); return prod(diagonalOfLu, -1).mul(own); });
+export const det = composed('det', (a: ArrayLike): Value => {
+  const { sign: own, diagonalOfLu } = signAndLog(square('det', a));
+  return prod(diagonalOfLu, -1).mul(own);
+});
 /** [sign, logarithm of the absolute value] of the determinant. */
 export const slogdet = composed('slogdet', (a: ArrayLike): [Value, Value] => {
   const { sign: own, diagonalOfLu } = signAndLog(square('slogdet', a));
@@ -124,26 +169,38 @@ export const slogdet = composed('slogdet', (a: ArrayLike): [Value, Value] => {
 });
 
 /** [Q, R] with orthonormal columns in Q: Householder reflections, column by column. */
-export const qr = composed('qr', (a: ArrayLike, options: { readonly mode?: 'reduced' | 'complete' } = {}): [Value, Value] => batched((m: Value) => {
-  const [rows, columns] = m.shape as [number, number];
-  const steps = Math.min(rows, columns);
-  const index = s.iota([rows], 0, 'int32');
-  const [q, r] = foriLoop(0, steps, (j, [q0, r0]: [Value, Value]): [Value, Value] => {
-    const x = where(index.less(j), 0, column(r0, j));
-    const head = at(x, j);
-    const length = sqrt(sum(x.mul(x)));
-    const alpha = where(head.less(0), length, length.neg());
-    const v = where(index.equal(j), x.sub(alpha), x);
-    const norm = sum(v.mul(v));
-    const scale = where(norm.equal(0), 0, div(2, where(norm.equal(0), 1, norm)));
-    const reflect = (y: Value): Value => y.sub(outer(v.mul(scale), matmul(v, y)));
-    return [q0.sub(outer(matmul(q0, v).mul(scale), v)), reflect(r0)];
-  }, [eye(rows, m.dtype), m] as [Value, Value]);
-  const upper = triu(r);
-  if (options.mode === 'complete') return [q, upper];
-  return [q.slice([], [0, steps]), upper.slice([0, steps], [])];
-}, floatMatrix(a)) as [Value, Value]);
-const floatMatrix = (a: ArrayLike): Value => { const value = lift(a); return value.dtype === 'float16' || value.dtype === 'float32' ? value : value.astype('float32'); };
+export const qr = composed(
+  'qr',
+  (a: ArrayLike, options: { readonly mode?: 'reduced' | 'complete' } = {}): [Value, Value] =>
+    batched((m: Value) => {
+      const [rows, columns] = m.shape as [number, number];
+      const steps = Math.min(rows, columns);
+      const index = s.iota([rows], 0, 'int32');
+      const [q, r] = foriLoop(
+        0,
+        steps,
+        (j, [q0, r0]: [Value, Value]): [Value, Value] => {
+          const x = where(index.less(j), 0, column(r0, j));
+          const head = at(x, j);
+          const length = sqrt(sum(x.mul(x)));
+          const alpha = where(head.less(0), length, length.neg());
+          const v = where(index.equal(j), x.sub(alpha), x);
+          const norm = sum(v.mul(v));
+          const scale = where(norm.equal(0), 0, div(2, where(norm.equal(0), 1, norm)));
+          const reflect = (y: Value): Value => y.sub(outer(v.mul(scale), matmul(v, y)));
+          return [q0.sub(outer(matmul(q0, v).mul(scale), v)), reflect(r0)];
+        },
+        [eye(rows, m.dtype), m] as [Value, Value],
+      );
+      const upper = triu(r);
+      if (options.mode === 'complete') return [q, upper];
+      return [q.slice([], [0, steps]), upper.slice([0, steps], [])];
+    }, floatMatrix(a)) as [Value, Value],
+);
+const floatMatrix = (a: ArrayLike): Value => {
+  const value = lift(a);
+  return value.dtype === 'float16' || value.dtype === 'float32' ? value : value.astype('float32');
+};
 
 /** Cyclic Jacobi sweeps: every pair of columns is rotated until nothing is left beside the diagonal. */
 const sweeps = 12;
@@ -162,8 +219,18 @@ function jacobi(m: Value): [Value, Value] {
     const t = where(apq.equal(0), 0, where(theta.less(0), -1, 1).div(abs(theta).add(sqrt(theta.mul(theta).add(1)))));
     const c = t.mul(t).add(1).pow(-0.5);
     const sn = t.mul(c);
-    const turnRows = (x: Value): Value => { const [x1, x2] = [row(x, p), row(x, q)]; return dynamicUpdateSlice(dynamicUpdateSlice(x, x1.mul(c).sub(x2.mul(sn)).reshape([1, n]), [p, 0]), x1.mul(sn).add(x2.mul(c)).reshape([1, n]), [q, 0]); };
-    const turnColumns = (x: Value): Value => { const [x1, x2] = [column(x, p), column(x, q)]; return withColumn(withColumn(x, p, x1.mul(c).sub(x2.mul(sn))), q, x1.mul(sn).add(x2.mul(c))); };
+    const turnRows = (x: Value): Value => {
+      const [x1, x2] = [row(x, p), row(x, q)];
+      return dynamicUpdateSlice(
+        dynamicUpdateSlice(x, x1.mul(c).sub(x2.mul(sn)).reshape([1, n]), [p, 0]),
+        x1.mul(sn).add(x2.mul(c)).reshape([1, n]),
+        [q, 0],
+      );
+    };
+    const turnColumns = (x: Value): Value => {
+      const [x1, x2] = [column(x, p), column(x, q)];
+      return withColumn(withColumn(x, p, x1.mul(c).sub(x2.mul(sn))), q, x1.mul(sn).add(x2.mul(c)));
+    };
     return [turnColumns(turnRows(a)), turnColumns(v)];
   };
   const [a, v] = foriLoop(0, sweeps * pairs.length, rotate, [m, eye(n, m.dtype)] as [Value, Value]);
@@ -184,22 +251,32 @@ export const eigh = composed('eigh', (a: ArrayLike, options: { readonly symmetri
 export const eigvalsh = composed('eigvalsh', (a: ArrayLike): Value => eigh(a)[0]);
 
 /** [U, S, Vᵀ] with S descending; by the eigenvectors of aᵀ·a, refined through a itself. */
-const svdParts = composed('svd', (a: ArrayLike, fullMatrices: boolean): [Value, Value, Value] => batched((m: Value) => {
-  const [rows, columns] = m.shape as [number, number];
-  if (rows < columns) { const [u, values, vt] = svdParts(matrixTranspose(m), fullMatrices); return [matrixTranspose(vt), values, matrixTranspose(u)]; }
-  const [, r] = qr(m);
-  const [values, v] = eigh(matmul(matrixTranspose(r), r));
-  const descending = argsort(values.neg());
-  const basis = v.take(descending, 1);
-  const scaled = matmul(m, basis);
-  const singular = sqrt(sum(scaled.mul(scaled), 0));
-  const u = scaled.div(where(singular.equal(0), 1, singular));
-  if (!fullMatrices || rows === columns) return [u, singular, matrixTranspose(basis)];
-  const [q] = qr(u, { mode: 'complete' });
-  const signs = sign(sum(q.slice([], [0, columns]).mul(u), 0));
-  return [concatenate([q.slice([], [0, columns]).mul(signs), q.slice([], [columns, rows])], 1), singular, matrixTranspose(basis)];
-}, floatMatrix(a)) as [Value, Value, Value]);
-export function svd(a: ArrayLike, options: { readonly fullMatrices?: boolean; readonly computeUv?: boolean } = {}): [Value, Value, Value] | Value {
+const svdParts = composed(
+  'svd',
+  (a: ArrayLike, fullMatrices: boolean): [Value, Value, Value] =>
+    batched((m: Value) => {
+      const [rows, columns] = m.shape as [number, number];
+      if (rows < columns) {
+        const [u, values, vt] = svdParts(matrixTranspose(m), fullMatrices);
+        return [matrixTranspose(vt), values, matrixTranspose(u)];
+      }
+      const [, r] = qr(m);
+      const [values, v] = eigh(matmul(matrixTranspose(r), r));
+      const descending = argsort(values.neg());
+      const basis = v.take(descending, 1);
+      const scaled = matmul(m, basis);
+      const singular = sqrt(sum(scaled.mul(scaled), 0));
+      const u = scaled.div(where(singular.equal(0), 1, singular));
+      if (!fullMatrices || rows === columns) return [u, singular, matrixTranspose(basis)];
+      const [q] = qr(u, { mode: 'complete' });
+      const signs = sign(sum(q.slice([], [0, columns]).mul(u), 0));
+      return [concatenate([q.slice([], [0, columns]).mul(signs), q.slice([], [columns, rows])], 1), singular, matrixTranspose(basis)];
+    }, floatMatrix(a)) as [Value, Value, Value],
+);
+export function svd(
+  a: ArrayLike,
+  options: { readonly fullMatrices?: boolean; readonly computeUv?: boolean } = {},
+): [Value, Value, Value] | Value {
   const parts = svdParts(a, options.fullMatrices ?? true);
   return options.computeUv === false ? parts[1] : parts;
 }
@@ -211,7 +288,13 @@ export const pinv = composed('pinv', (a: ArrayLike): Value => {
   return matmul(matrixTranspose(vt).mul(expandDims(inverse, -2)), matrixTranspose(u));
 });
 export const lstsq = composed('lstsq', (a: ArrayLike, b: ArrayLike): Value => matmul(pinv(a), b));
-export const matrixRank = composed('matrixRank', (a: ArrayLike): Value => { const values = svdvals(a); return values.greater(max(values, -1, true).mul(1.1920929e-7 * Math.max(...lift(a).shape.slice(-2)))).astype('int32').sum(-1); });
+export const matrixRank = composed('matrixRank', (a: ArrayLike): Value => {
+  const values = svdvals(a);
+  return values
+    .greater(max(values, -1, true).mul(1.1920929e-7 * Math.max(...lift(a).shape.slice(-2))))
+    .astype('int32')
+    .sum(-1);
+});
 export const matrixPower = composed('matrixPower', (a: ArrayLike, n: number): Value => {
   const own = square('matrixPower', a);
   if (n < 0) return matrixPower(inv(own), -n);
@@ -226,11 +309,18 @@ export const multiDot = composed('multiDot', (arrays: readonly ArrayLike[]): Val
 export const cross = composed('cross', (x: ArrayLike, y: ArrayLike, axis: number = -1): Value => {
   const part = (v: Value, k: number): Value => v.takeSlice(axis < 0 ? axis + v.ndim : axis, k);
   const [a, b] = [lift(x), lift(y)];
-  const term = (i: number, j: number): Value => part(a, i).mul(part(b, j)).sub(part(a, j).mul(part(b, i)));
+  const term = (i: number, j: number): Value =>
+    part(a, i)
+      .mul(part(b, j))
+      .sub(part(a, j).mul(part(b, i)));
   return stack([term(1, 2), term(2, 0), term(0, 1)], axis);
 });
 
-export interface NormOptions { readonly ord?: number | 'fro' | 'nuc' | null; readonly axis?: Axis; readonly keepdims?: boolean }
+export interface NormOptions {
+  readonly ord?: number | 'fro' | 'nuc' | null;
+  readonly axis?: Axis;
+  readonly keepdims?: boolean;
+}
 export const vectorNorm = composed('vectorNorm', (x: ArrayLike, options: NormOptions = {}): Value => {
   const value = floatMatrix(x);
   const { axis, keepdims = false } = options;
@@ -243,25 +333,38 @@ export const vectorNorm = composed('vectorNorm', (x: ArrayLike, options: NormOpt
   if (order === 2) return sqrt(sum(value.mul(value), axis, { keepdims }));
   return sum(size.pow(order as number), axis, { keepdims }).pow(1 / (order as number));
 });
-export const matrixNorm = composed('matrixNorm', (x: ArrayLike, options: { readonly ord?: NormOptions['ord']; readonly keepdims?: boolean } = {}): Value => {
-  const value = floatMatrix(x);
-  const keepdims = options.keepdims ?? false;
-  const [rows, columns] = [value.ndim - 2, value.ndim - 1];
-  switch (options.ord ?? 'fro') {
-    case 'fro': return sqrt(sum(value.mul(value), [rows, columns], { keepdims }));
-    case 'nuc': return kept(svdvals(value).sum(-1), keepdims);
-    case 1: return kept(max(sum(abs(value), rows), -1), keepdims);
-    case Infinity: return kept(max(sum(abs(value), columns), -1), keepdims);
-    case 2: return kept(max(svdvals(value), -1), keepdims);
-    default: throw new TypeError(`matrixNorm has no order ${String(options.ord)}: use "fro", "nuc", 1, 2 or Infinity`);
-  }
-});
+export const matrixNorm = composed(
+  'matrixNorm',
+  (x: ArrayLike, options: { readonly ord?: NormOptions['ord']; readonly keepdims?: boolean } = {}): Value => {
+    const value = floatMatrix(x);
+    const keepdims = options.keepdims ?? false;
+    const [rows, columns] = [value.ndim - 2, value.ndim - 1];
+    switch (options.ord ?? 'fro') {
+      case 'fro':
+        return sqrt(sum(value.mul(value), [rows, columns], { keepdims }));
+      case 'nuc':
+        return kept(svdvals(value).sum(-1), keepdims);
+      case 1:
+        return kept(max(sum(abs(value), rows), -1), keepdims);
+      case Infinity:
+        return kept(max(sum(abs(value), columns), -1), keepdims);
+      case 2:
+        return kept(max(svdvals(value), -1), keepdims);
+      default:
+        throw new TypeError(`matrixNorm has no order ${String(options.ord)}: use "fro", "nuc", 1, 2 or Infinity`);
+    }
+  },
+);
 const kept = (x: Value, keepdims: boolean): Value => (keepdims ? x.reshape([...x.shape, 1, 1]) : x);
 export const norm = composed('norm', (x: ArrayLike, options: NormOptions = {}): Value => {
   const value = lift(x);
   const axes = options.axis;
-  const matrix = Array.isArray(axes) ? axes.length === 2 : (axes === undefined || axes === null) && value.ndim === 2 && options.ord !== undefined && options.ord !== null;
-  return matrix ? matrixNorm(value, { ...(options.ord !== undefined ? { ord: options.ord } : {}), keepdims: options.keepdims ?? false }) : vectorNorm(value, typeof options.ord === 'string' ? { ...options, ord: 2 } : options);
+  const matrix = Array.isArray(axes)
+    ? axes.length === 2
+    : (axes === undefined || axes === null) && value.ndim === 2 && options.ord !== undefined && options.ord !== null;
+  return matrix
+    ? matrixNorm(value, { ...(options.ord !== undefined ? { ord: options.ord } : {}), keepdims: options.keepdims ?? false })
+    : vectorNorm(value, typeof options.ord === 'string' ? { ...options, ord: 2 } : options);
 });
 export { diagonal, outer, matmul, matrixTranspose };
 export { trace, tensordot, vecdot } from './linear.ts';

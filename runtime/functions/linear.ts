@@ -34,23 +34,45 @@ export const inner = composed('inner', (x: ArrayLike, y: ArrayLike): Value => {
   const [a, b] = paired(x, y);
   return a.ndim === 0 || b.ndim === 0 ? a.mul(b) : dotGeneral(a, b, { contract: [[last(a)], [last(b)]], batch: [[], []] });
 });
-export const outer = composed('outer', (x: ArrayLike, y: ArrayLike): Value => lift(x).reshape([-1, 1]).mul(lift(y).reshape([1, -1])));
-export const vecdot = composed('vecdot', (x: ArrayLike, y: ArrayLike, options: { readonly axis?: number } = {}): Value => sum(lift(x).mul(y), options.axis ?? -1));
-export const matvec = composed('matvec', (x: ArrayLike, y: ArrayLike): Value => { const product = matmul(x, expandDims(y, -1)); return product.reshape(product.shape.slice(0, -1)); });
-export const vecmat = composed('vecmat', (x: ArrayLike, y: ArrayLike): Value => { const product = matmul(expandDims(x, -2), y); return product.reshape([...product.shape.slice(0, -2), product.shape[last(product)]!]); });
+export const outer = composed('outer', (x: ArrayLike, y: ArrayLike): Value =>
+  lift(x)
+    .reshape([-1, 1])
+    .mul(lift(y).reshape([1, -1])),
+);
+export const vecdot = composed('vecdot', (x: ArrayLike, y: ArrayLike, options: { readonly axis?: number } = {}): Value =>
+  sum(lift(x).mul(y), options.axis ?? -1),
+);
+export const matvec = composed('matvec', (x: ArrayLike, y: ArrayLike): Value => {
+  const product = matmul(x, expandDims(y, -1));
+  return product.reshape(product.shape.slice(0, -1));
+});
+export const vecmat = composed('vecmat', (x: ArrayLike, y: ArrayLike): Value => {
+  const product = matmul(expandDims(x, -2), y);
+  return product.reshape([...product.shape.slice(0, -2), product.shape[last(product)]!]);
+});
 
 /** Sums of products over the last `axes` axes of x and the first of y, or over given lists of axes. */
-export const tensordot = composed('tensordot', (x: ArrayLike, y: ArrayLike, axes: number | readonly [number | readonly number[], number | readonly number[]] = 2): Value => {
-  const [a, b] = paired(x, y);
-  const contract: readonly [readonly number[], readonly number[]] = typeof axes === 'number'
-    ? [Array.from({ length: axes }, (_, k) => a.ndim - axes + k), Array.from({ length: axes }, (_, k) => k)]
-    : [listOf(axes[0]).map((k) => axisOf('tensordot', k, a.aval)), listOf(axes[1]).map((k) => axisOf('tensordot', k, b.aval))];
-  return dotGeneral(a, b, { contract, batch: [[], []] });
-});
+export const tensordot = composed(
+  'tensordot',
+  (x: ArrayLike, y: ArrayLike, axes: number | readonly [number | readonly number[], number | readonly number[]] = 2): Value => {
+    const [a, b] = paired(x, y);
+    const contract: readonly [readonly number[], readonly number[]] =
+      typeof axes === 'number'
+        ? [Array.from({ length: axes }, (_, k) => a.ndim - axes + k), Array.from({ length: axes }, (_, k) => k)]
+        : [listOf(axes[0]).map((k) => axisOf('tensordot', k, a.aval)), listOf(axes[1]).map((k) => axisOf('tensordot', k, b.aval))];
+    return dotGeneral(a, b, { contract, batch: [[], []] });
+  },
+);
 const listOf = (axes: number | readonly number[]): readonly number[] => (typeof axes === 'number' ? [axes] : axes);
 
 /** Two operands with letters for their axes are contracted to the letters in `keep`. */
-function contractPair(x: Value, xs: readonly string[], y: Value, ys: readonly string[], keep: readonly string[]): { readonly value: Value; readonly letters: readonly string[] } {
+function contractPair(
+  x: Value,
+  xs: readonly string[],
+  y: Value,
+  ys: readonly string[],
+  keep: readonly string[],
+): { readonly value: Value; readonly letters: readonly string[] } {
   const [a, as] = dropped(x, xs, [...ys, ...keep]);
   const [b, bs] = dropped(y, ys, [...xs, ...keep]);
   const common = as.filter((letter) => bs.includes(letter));
@@ -75,12 +97,16 @@ function diagonals(x: Value, letters: readonly string[]): [Value, readonly strin
   const first = letters.indexOf(letters[twice]!);
   const shape = x.shape;
   const onDiagonal = s.iota(shape, first, 'int32').equal(s.iota(shape, twice, 'int32'));
-  return diagonals(sum(where(onDiagonal, x, 0), twice), letters.filter((_, k) => k !== twice));
+  return diagonals(
+    sum(where(onDiagonal, x, 0), twice),
+    letters.filter((_, k) => k !== twice),
+  );
 }
 
 /** Einstein's sums: `einsum('bij,bjk->bik', x, y)`, with `...` for shared leading axes; or operands each followed by a list of axis numbers. */
 export const einsum = composed('einsum', (first: string | ArrayLike, ...rest: readonly (ArrayLike | readonly number[])[]): Value => {
-  const { operands, inputs, output } = typeof first === 'string' ? parsed(first, rest as readonly ArrayLike[]) : fromLists([first, ...rest]);
+  const { operands, inputs, output } =
+    typeof first === 'string' ? parsed(first, rest as readonly ArrayLike[]) : fromLists([first, ...rest]);
   const shared = commonType(operands);
   const values = operands.map((x) => typed(x, { dtype: shared.dtype }));
   let own = { value: values[0]!, letters: inputs[0]! };
@@ -91,22 +117,41 @@ export const einsum = composed('einsum', (first: string | ArrayLike, ...rest: re
   const [value, letters] = dropped(own.value, own.letters, output);
   return value.transpose(output.map((letter) => letters.indexOf(letter)));
 });
-interface Subscripts { readonly operands: readonly Value[]; readonly inputs: readonly (readonly string[])[]; readonly output: readonly string[] }
+interface Subscripts {
+  readonly operands: readonly Value[];
+  readonly inputs: readonly (readonly string[])[];
+  readonly output: readonly string[];
+}
 function parsed(text: string, arrays: readonly ArrayLike[]): Subscripts {
   const operands = arrays.map(lift);
   const [left, right] = text.replaceAll(' ', '').split('->') as [string, string | undefined];
   const parts = left.split(',');
-  if (parts.length !== operands.length) throw shapesDisagree('einsum', operands.map((x) => printAval(x.aval)), `"${text}" is for ${parts.length} operands`);
+  if (parts.length !== operands.length)
+    throw shapesDisagree(
+      'einsum',
+      operands.map((x) => printAval(x.aval)),
+      `"${text}" is for ${parts.length} operands`,
+    );
   // The axes under `...` get names of their own, counted from the end.
   const dots = parts.map((part, k) => (part.includes('...') ? operands[k]!.ndim - (part.length - 3) : 0));
   const names = (count: number): readonly string[] => Array.from({ length: count }, (_, k) => `.${count - k}`);
-  const expand = (part: string, count: number): readonly string[] => part.split('...').flatMap((letters, k) => [...(k === 1 ? names(count) : []), ...letters]);
+  const expand = (part: string, count: number): readonly string[] =>
+    part.split('...').flatMap((letters, k) => [...(k === 1 ? names(count) : []), ...letters]);
   const inputs = parts.map((part, k) => expand(part, dots[k]!));
-  inputs.forEach((letters, k) => { if (letters.length !== operands[k]!.ndim) throw shapesDisagree('einsum', [printAval(operands[k]!.aval)], `"${parts[k]!}" names ${letters.length} axes`); });
+  inputs.forEach((letters, k) => {
+    if (letters.length !== operands[k]!.ndim)
+      throw shapesDisagree('einsum', [printAval(operands[k]!.aval)], `"${parts[k]!}" names ${letters.length} axes`);
+  });
   const widest = Math.max(0, ...dots);
-  const output = right === undefined
-    ? [...names(widest), ...[...new Set(inputs.flat())].filter((l) => !l.startsWith('.') && inputs.flat().filter((other) => other === l).length === 1).sort()]
-    : expand(right, widest);
+  const output =
+    right === undefined
+      ? [
+          ...names(widest),
+          ...[...new Set(inputs.flat())]
+            .filter((l) => !l.startsWith('.') && inputs.flat().filter((other) => other === l).length === 1)
+            .sort(),
+        ]
+      : expand(right, widest);
   return { operands, inputs, output };
 }
 function fromLists(args: readonly (ArrayLike | readonly number[])[]): Subscripts {
@@ -115,7 +160,13 @@ function fromLists(args: readonly (ArrayLike | readonly number[])[]): Subscripts
   const operands = pairs.filter((_, k) => k % 2 === 0).map((x) => lift(x as ArrayLike));
   const inputs = pairs.filter((_, k) => k % 2 === 1).map((axes) => (axes as readonly number[]).map(String));
   const all = inputs.flat();
-  return { operands, inputs, output: odd ? (args[args.length - 1] as readonly number[]).map(String) : [...new Set(all)].filter((l) => all.filter((other) => other === l).length === 1).sort() };
+  return {
+    operands,
+    inputs,
+    output: odd
+      ? (args[args.length - 1] as readonly number[]).map(String)
+      : [...new Set(all)].filter((l) => all.filter((other) => other === l).length === 1).sort(),
+  };
 }
 
 export const diagonal = composed('diagonal', (x: ArrayLike, offset: number = 0, axis1: number = 0, axis2: number = 1): Value => {
@@ -129,26 +180,37 @@ export const diagonal = composed('diagonal', (x: ArrayLike, offset: number = 0, 
   const same = s.iota([length, length], 0, 'int32').equal(s.iota([length, length], 1, 'int32'));
   return sum(where(same, square, 0), square.ndim - 1).astype(value.dtype);
 });
-export const trace = composed('trace', (x: ArrayLike, offset: number = 0, axis1: number = 0, axis2: number = 1): Value => sum(diagonal(x, offset, axis1, axis2), -1));
+export const trace = composed('trace', (x: ArrayLike, offset: number = 0, axis1: number = 0, axis2: number = 1): Value =>
+  sum(diagonal(x, offset, axis1, axis2), -1),
+);
 /** A square array with the given k-th diagonal, or the k-th diagonal of one. */
 export const diag = composed('diag', (x: ArrayLike, k: number = 0): Value => {
   const value = lift(x);
   if (value.ndim !== 1) return diagonal(value, k);
   const n = value.size + Math.abs(k);
   const padded = concatenate([s.full([Math.max(0, k)], 0, value.dtype), value, s.full([Math.max(0, -k)], 0, value.dtype)]);
-  const on = s.iota([n, n], 0, 'int32').add(k).equal(s.iota([n, n], 1, 'int32'));
+  const on = s
+    .iota([n, n], 0, 'int32')
+    .add(k)
+    .equal(s.iota([n, n], 1, 'int32'));
   return where(on, padded.reshape([1, n]).broadcastTo([n, n]), 0);
 });
 export const diagflat = composed('diagflat', (x: ArrayLike, k: number = 0): Value => diag(lift(x).reshape([-1]), k));
 export const diagIndices = (n: number, rank = 2): Value[] => Array.from({ length: rank }, () => s.iota([n], 0, 'int32'));
-export const diagIndicesFrom = (x: ArrayLike): Value[] => { const value = lift(x); return diagIndices(value.shape[0]!, value.ndim); };
+export const diagIndicesFrom = (x: ArrayLike): Value[] => {
+  const value = lift(x);
+  return diagIndices(value.shape[0]!, value.ndim);
+};
 
-export const vander = composed('vander', (x: ArrayLike, options: { readonly n?: number; readonly N?: number; readonly increasing?: boolean } = {}): Value => {
-  const value = lift(x).reshape([-1, 1]);
-  const n = options.N ?? options.n ?? value.size;
-  const exponents = s.iota([1, n], 1, value.dtype);
-  return value.pow((options.increasing ? exponents : exponents.mul(-1).add(n - 1)).broadcastTo([value.size, n]));
-});
+export const vander = composed(
+  'vander',
+  (x: ArrayLike, options: { readonly n?: number; readonly N?: number; readonly increasing?: boolean } = {}): Value => {
+    const value = lift(x).reshape([-1, 1]);
+    const n = options.N ?? options.n ?? value.size;
+    const exponents = s.iota([1, n], 1, value.dtype);
+    return value.pow((options.increasing ? exponents : exponents.mul(-1).add(n - 1)).broadcastTo([value.size, n]));
+  },
+);
 export const polyval = composed('polyval', (p: ArrayLike, x: ArrayLike): Value => {
   const factors = lift(p);
   let value = lift(x).zerosLike();
@@ -156,12 +218,31 @@ export const polyval = composed('polyval', (p: ArrayLike, x: ArrayLike): Value =
   return value;
 });
 const padFront = (x: Value, n: number): Value => (x.size === n ? x : concatenate([s.full([n - x.size], 0, x.dtype), x]));
-export const polyadd = composed('polyadd', (p: ArrayLike, q: ArrayLike): Value => { const [a, b] = paired(p, q); const n = Math.max(a.size, b.size); return padFront(a, n).add(padFront(b, n)); });
-export const polysub = composed('polysub', (p: ArrayLike, q: ArrayLike): Value => { const [a, b] = paired(p, q); const n = Math.max(a.size, b.size); return padFront(a, n).sub(padFront(b, n)); });
+export const polyadd = composed('polyadd', (p: ArrayLike, q: ArrayLike): Value => {
+  const [a, b] = paired(p, q);
+  const n = Math.max(a.size, b.size);
+  return padFront(a, n).add(padFront(b, n));
+});
+export const polysub = composed('polysub', (p: ArrayLike, q: ArrayLike): Value => {
+  const [a, b] = paired(p, q);
+  const n = Math.max(a.size, b.size);
+  return padFront(a, n).sub(padFront(b, n));
+});
 export const polymul = composed('polymul', (p: ArrayLike, q: ArrayLike): Value => convolve(lift(p), lift(q), 'full'));
 export const polyder = composed('polyder', (p: ArrayLike, m: number = 1): Value => {
   let own = lift(p);
-  for (let k = 0; k < m; k++) { const n = own.size; own = n <= 1 ? own.slice([0, 0]) : own.slice([0, n - 1]).mul(s.iota([n - 1], 0, own.dtype).mul(-1).add(n - 1)); }
+  for (let k = 0; k < m; k++) {
+    const n = own.size;
+    own =
+      n <= 1
+        ? own.slice([0, 0])
+        : own.slice([0, n - 1]).mul(
+            s
+              .iota([n - 1], 0, own.dtype)
+              .mul(-1)
+              .add(n - 1),
+          );
+  }
   return own;
 });
 
@@ -175,7 +256,9 @@ export const convolve = composed('convolve', (x: ArrayLike, y: ArrayLike, mode: 
   const bordered = concatenate([s.full([low], 0, long.dtype), long, s.full([high], 0, long.dtype)]);
   return slidingProducts(bordered, flip(short), n + low + high - m + 1);
 });
-export const correlate = composed('correlate', (x: ArrayLike, y: ArrayLike, mode: 'full' | 'same' | 'valid' = 'valid'): Value => convolve(x, flip(lift(y)), mode));
+export const correlate = composed('correlate', (x: ArrayLike, y: ArrayLike, mode: 'full' | 'same' | 'valid' = 'valid'): Value =>
+  convolve(x, flip(lift(y)), mode),
+);
 const slidingProducts = (x: Value, window: Value, count: number): Value => {
   const m = window.size;
   const table = apply(s.windowsEntry, [x], { window: [m], stride: [1], dilation: [1] });

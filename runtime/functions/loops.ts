@@ -18,7 +18,11 @@ import { asValue, asWhole, knownAvalOf, trace } from '../trace/trace.ts';
 import { concatenate, flip } from './shaping.ts';
 import { vmap } from './transforms.ts';
 
-interface Leaves { readonly values: readonly Value[]; readonly structure: Structure; readonly paths: readonly string[] }
+interface Leaves {
+  readonly values: readonly Value[];
+  readonly structure: Structure;
+  readonly paths: readonly string[];
+}
 function leavesOf(tree: unknown, root: string): Leaves {
   const flat = flatten(tree);
   const paths = leafPaths(flat.structure, root);
@@ -26,12 +30,22 @@ function leavesOf(tree: unknown, root: string): Leaves {
 }
 
 /** A carry is strongly typed: what came from a number takes the dtype that the body gives it. */
-function settledCarry(operation: string, init: Leaves, traceWith: (avals: readonly KnownAval[]) => TracedProgram): { readonly program: TracedProgram; readonly init: readonly Value[] } {
+function settledCarry(
+  operation: string,
+  init: Leaves,
+  traceWith: (avals: readonly KnownAval[]) => TracedProgram,
+): { readonly program: TracedProgram; readonly init: readonly Value[] } {
   let values = init.values.map((x) => (x.aval.weak || 'literal' in x ? x.astype(x.dtype) : x));
   for (let attempt = 0; ; attempt++) {
     const program = traceWith(values.map((x) => strong(knownAvalOf(x))));
     const after = program.outputs.slice(0, values.length).map((atom) => atom.aval);
-    const changed = values.map((x, k) => init.values[k]!.aval.weak === true && after[k] !== undefined && after[k].dtype !== x.dtype && (isFloat(after[k].dtype) || !isFloat(x.dtype)));
+    const changed = values.map(
+      (x, k) =>
+        init.values[k]!.aval.weak === true &&
+        after[k] !== undefined &&
+        after[k].dtype !== x.dtype &&
+        (isFloat(after[k].dtype) || !isFloat(x.dtype)),
+    );
     if (attempt > 0 || !changed.includes(true)) {
       checkCarry(operation, values.map(knownAvalOf), after, init.paths);
       return { program, init: values };
@@ -41,7 +55,10 @@ function settledCarry(operation: string, init: Leaves, traceWith: (avals: readon
 }
 const strong = ({ shape, dtype }: KnownAval): KnownAval => ({ shape, dtype });
 
-export interface ScanOptions { readonly reverse?: boolean; readonly length?: number }
+export interface ScanOptions {
+  readonly reverse?: boolean;
+  readonly length?: number;
+}
 /**
  * Runs `f(carry, x)` over the leading axis of `xs`: [last carry, results stacked]. The carry is updated in place. In reverse
  * mode what the body needs again is stacked, rows times its bytes; `checkpoint` the body to keep carries only.
@@ -54,22 +71,46 @@ export function scan<C, X, Y>(f: (carry: C, x: X) => [C, Y], init: C, xs: X, len
   const length = lengths[0] ?? options.length;
   if (length === undefined) throw new TypeError('scan without xs needs a length');
   const other = lengths.findIndex((own) => own !== length);
-  if (other >= 0 || (options.length !== undefined && options.length !== length)) throw new TypeError(`scan got ${length} rows in ${sequences.paths[0] ?? 'xs'} and ${other >= 0 ? `${String(lengths[other])} in ${sequences.paths[other]!}` : `length ${options.length!}`}`);
+  if (other >= 0 || (options.length !== undefined && options.length !== length))
+    throw new TypeError(
+      `scan got ${length} rows in ${sequences.paths[0] ?? 'xs'} and ${other >= 0 ? `${String(lengths[other])} in ${sequences.paths[other]!}` : `length ${options.length!}`}`,
+    );
   let result: Structure | undefined;
-  const outputs = asWhole(f.name || 'scan', (operands) => {
-    const own = operands.slice(0, start.values.length);
-    const { program, init: settled } = settledCarry('scan', { ...start, values: own }, (carryAvals) =>
-      trace(f.name || 'scan', (inputs) => {
-        const [next, out] = f(rebuild(start.structure, inputs.slice(0, carryAvals.length)) as C, rebuild(sequences.structure, inputs.slice(carryAvals.length)) as X);
-        const carried = leavesOf(next, 'carry');
-        if (printStructure(carried.structure) !== printStructure(start.structure)) throw new TypeError(`scan got a body that turns a carry ${printStructure(start.structure)} into ${printStructure(carried.structure)}`);
-        const put = leavesOf(out, 'result');
-        result = put.structure;
-        return [...carried.values.map((x, k) => (x.aval.weak || 'literal' in x ? x.astype(carryAvals[k]!.dtype) : x)), ...put.values];
-      }, [...carryAvals, ...sequences.values.map((x) => sliceOf(knownAvalOf(x)))]));
-    const { constants, bodies } = closeTogether([program]);
-    return runLoop([...constants, ...settled, ...operands.slice(start.values.length)], { body: bodies[0]!, length, constants: constants.length, carries: settled.length, reverse: options.reverse ?? false });
-  }, [...start.values, ...sequences.values]);
+  const outputs = asWhole(
+    f.name || 'scan',
+    (operands) => {
+      const own = operands.slice(0, start.values.length);
+      const { program, init: settled } = settledCarry('scan', { ...start, values: own }, (carryAvals) =>
+        trace(
+          f.name || 'scan',
+          (inputs) => {
+            const [next, out] = f(
+              rebuild(start.structure, inputs.slice(0, carryAvals.length)) as C,
+              rebuild(sequences.structure, inputs.slice(carryAvals.length)) as X,
+            );
+            const carried = leavesOf(next, 'carry');
+            if (printStructure(carried.structure) !== printStructure(start.structure))
+              throw new TypeError(
+                `scan got a body that turns a carry ${printStructure(start.structure)} into ${printStructure(carried.structure)}`,
+              );
+            const put = leavesOf(out, 'result');
+            result = put.structure;
+            return [...carried.values.map((x, k) => (x.aval.weak || 'literal' in x ? x.astype(carryAvals[k]!.dtype) : x)), ...put.values];
+          },
+          [...carryAvals, ...sequences.values.map((x) => sliceOf(knownAvalOf(x)))],
+        ),
+      );
+      const { constants, bodies } = closeTogether([program]);
+      return runLoop([...constants, ...settled, ...operands.slice(start.values.length)], {
+        body: bodies[0]!,
+        length,
+        constants: constants.length,
+        carries: settled.length,
+        reverse: options.reverse ?? false,
+      });
+    },
+    [...start.values, ...sequences.values],
+  );
   return [rebuild(start.structure, outputs.slice(0, start.values.length)) as C, rebuild(result!, outputs.slice(start.values.length)) as Y];
 }
 
@@ -77,33 +118,59 @@ export function scan<C, X, Y>(f: (carry: C, x: X) => [C, Y], init: C, xs: X, len
 export function foriLoop<C>(lower: number | Value, upper: number | Value, body: (i: Value, carry: C) => C, init: C): C {
   if (typeof lower === 'number' && typeof upper === 'number') {
     const from = lift(lower).astype('int32');
-    const [[, last]] = scan<[Value, C], undefined, undefined>(named(body.name, ([i, carry]) => [[i.add(1), body(i, carry)], undefined]), [from, init], undefined, Math.max(0, upper - lower));
+    const [[, last]] = scan<[Value, C], undefined, undefined>(
+      named(body.name, ([i, carry]) => [[i.add(1), body(i, carry)], undefined]),
+      [from, init],
+      undefined,
+      Math.max(0, upper - lower),
+    );
     return last;
   }
-  const [, last] = whileLoop<[Value, C]>(([i]) => i.less(upper), ([i, carry]) => [i.add(1), body(i, carry)], [lift(lower).astype('int32'), init]);
+  const [, last] = whileLoop<[Value, C]>(
+    ([i]) => i.less(upper),
+    ([i, carry]) => [i.add(1), body(i, carry)],
+    [lift(lower).astype('int32'), init],
+  );
   return last;
 }
-const named = <F extends (...args: never[]) => unknown>(name: string, f: F): F => Object.defineProperty(f, 'name', { value: name || 'foriLoop' });
+const named = <F extends (...args: never[]) => unknown>(name: string, f: F): F =>
+  Object.defineProperty(f, 'name', { value: name || 'foriLoop' });
 
 /** Runs the body while the condition holds. It has tangents, and no gradient. */
 export function whileLoop<C>(condition: (carry: C) => Value | boolean, body: (carry: C) => C, init: C): C {
   const start = leavesOf(init, 'carry');
-  const outputs = asWhole(body.name || 'whileLoop', (operands) => {
-    const { program, init: settled } = settledCarry('whileLoop', { ...start, values: operands }, (avals) =>
-      trace(body.name || 'body', (inputs) => {
-        const next = leavesOf(body(rebuild(start.structure, inputs) as C), 'carry');
-        return next.values.map((x, k) => (x.aval.weak || 'literal' in x ? x.astype(avals[k]!.dtype) : x));
-      }, avals));
-    const test = trace(condition.name || 'condition', (inputs) => {
-      const verdict = asValue(condition(rebuild(start.structure, inputs) as C), 'condition');
-      if (verdict.ndim !== 0) throw new TypeError('the condition of a whileLoop has to be a single bool');
-      return [verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)];
-    }, settled.map(knownAvalOf).map(strong));
-    const [conditionPart, bodyPart] = [closeTogether([test]), closeTogether([program])];
-    return runWhile([...conditionPart.constants, ...bodyPart.constants, ...settled], {
-      condition: conditionPart.bodies[0]!, conditionConstants: conditionPart.constants.length, body: bodyPart.bodies[0]!, bodyConstants: bodyPart.constants.length,
-    });
-  }, start.values);
+  const outputs = asWhole(
+    body.name || 'whileLoop',
+    (operands) => {
+      const { program, init: settled } = settledCarry('whileLoop', { ...start, values: operands }, (avals) =>
+        trace(
+          body.name || 'body',
+          (inputs) => {
+            const next = leavesOf(body(rebuild(start.structure, inputs) as C), 'carry');
+            return next.values.map((x, k) => (x.aval.weak || 'literal' in x ? x.astype(avals[k]!.dtype) : x));
+          },
+          avals,
+        ),
+      );
+      const test = trace(
+        condition.name || 'condition',
+        (inputs) => {
+          const verdict = asValue(condition(rebuild(start.structure, inputs) as C), 'condition');
+          if (verdict.ndim !== 0) throw new TypeError('the condition of a whileLoop has to be a single bool');
+          return [verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)];
+        },
+        settled.map(knownAvalOf).map(strong),
+      );
+      const [conditionPart, bodyPart] = [closeTogether([test]), closeTogether([program])];
+      return runWhile([...conditionPart.constants, ...bodyPart.constants, ...settled], {
+        condition: conditionPart.bodies[0]!,
+        conditionConstants: conditionPart.constants.length,
+        body: bodyPart.bodies[0]!,
+        bodyConstants: bodyPart.constants.length,
+      });
+    },
+    start.values,
+  );
   return rebuild(start.structure, outputs) as C;
 }
 
@@ -111,26 +178,46 @@ export function whileLoop<C>(condition: (carry: C) => Value | boolean, body: (ca
 function chosen<A extends unknown[], R>(index: Value, branches: readonly ((...operands: A) => R)[], args: A): R {
   const own = leavesOf(args, 'operand');
   let result: Structure | undefined;
-  const outputs = asWhole('cond', ([which, ...operands]) => {
-    const programs = branches.map((branch) =>
-      trace(branch.name || 'branch', (inputs) => {
-        const out = leavesOf(branch(...(rebuild(own.structure, inputs) as A)), 'result');
-        if (result !== undefined && printStructure(result) !== printStructure(out.structure)) throw new TypeError(`the branches return different structures: ${printStructure(result)} and ${printStructure(out.structure)}`);
-        result = out.structure;
-        return out.values.map((x) => (x.aval.weak || 'literal' in x ? x.astype(x.dtype) : x));
-      }, own.values.map(knownAvalOf)));
-    const { constants, bodies } = closeTogether(programs);
-    return runChoice(which!, [...constants, ...operands], bodies);
-  }, [index, ...own.values]);
+  const outputs = asWhole(
+    'cond',
+    ([which, ...operands]) => {
+      const programs = branches.map((branch) =>
+        trace(
+          branch.name || 'branch',
+          (inputs) => {
+            const out = leavesOf(branch(...(rebuild(own.structure, inputs) as A)), 'result');
+            if (result !== undefined && printStructure(result) !== printStructure(out.structure))
+              throw new TypeError(
+                `the branches return different structures: ${printStructure(result)} and ${printStructure(out.structure)}`,
+              );
+            result = out.structure;
+            return out.values.map((x) => (x.aval.weak || 'literal' in x ? x.astype(x.dtype) : x));
+          },
+          own.values.map(knownAvalOf),
+        ),
+      );
+      const { constants, bodies } = closeTogether(programs);
+      return runChoice(which!, [...constants, ...operands], bodies);
+    },
+    [index, ...own.values],
+  );
   return rebuild(result!, outputs) as R;
 }
 
 /** The result of one of two functions; only that one runs. */
-export function cond<A extends unknown[], R>(condition: ArrayLike, whenTrue: (...operands: A) => R, whenFalse: (...operands: A) => R, ...operands: A): R {
+export function cond<A extends unknown[], R>(
+  condition: ArrayLike,
+  whenTrue: (...operands: A) => R,
+  whenFalse: (...operands: A) => R,
+  ...operands: A
+): R {
   if (typeof condition === 'boolean') return condition ? whenTrue(...operands) : whenFalse(...operands);
   return chosen(branchNumber(condition), [whenFalse, whenTrue], operands);
 }
-const branchNumber = composed('condition', (condition: ArrayLike): Value => { const verdict = lift(condition); return (verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)).astype('int32').reshape([]); });
+const branchNumber = composed('condition', (condition: ArrayLike): Value => {
+  const verdict = lift(condition);
+  return (verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)).astype('int32').reshape([]);
+});
 /** The result of the branch at `index`, which is cut off at the ends. */
 export function switchBranch<A extends unknown[], R>(index: ArrayLike, branches: readonly ((...operands: A) => R)[], ...operands: A): R {
   if (typeof index === 'number') return branches[Math.max(0, Math.min(branches.length - 1, index))]!(...operands);
@@ -146,25 +233,58 @@ function mapRows<X, Y>(f: (x: X) => Y, xs: X, options: { readonly batchSize?: nu
   const own = leavesOf(xs, 'xs');
   const length = own.values[0]!.shape[0]!;
   const size = options.batchSize;
-  if (size === undefined) return scan<undefined, X, Y>(named(f.name || 'map', (_, x) => [undefined, f(x)]), undefined, xs)[1];
+  if (size === undefined)
+    return scan<undefined, X, Y>(
+      named(f.name || 'map', (_, x) => [undefined, f(x)]),
+      undefined,
+      xs,
+    )[1];
   const whole = Math.floor(length / size);
-  const part = (start: number, stop: number): X => rebuild(own.structure, own.values.map((x) => sliceAlong(x, 0, start, stop))) as X;
+  const part = (start: number, stop: number): X =>
+    rebuild(
+      own.structure,
+      own.values.map((x) => sliceAlong(x, 0, start, stop)),
+    ) as X;
   const rows = (batch: X): Y => vmap(f as never)(batch) as Y;
   const results: Y[] = [];
   if (whole > 0) {
-    const blocks = rebuild(own.structure, own.values.map((x) => sliceAlong(x, 0, 0, whole * size).reshape([whole, size, ...x.shape.slice(1)]))) as X;
-    const stackedRows = scan<undefined, X, Y>(named(f.name || 'map', (_, x) => [undefined, rows(x)]), undefined, blocks)[1];
+    const blocks = rebuild(
+      own.structure,
+      own.values.map((x) => sliceAlong(x, 0, 0, whole * size).reshape([whole, size, ...x.shape.slice(1)])),
+    ) as X;
+    const stackedRows = scan<undefined, X, Y>(
+      named(f.name || 'map', (_, x) => [undefined, rows(x)]),
+      undefined,
+      blocks,
+    )[1];
     const flat = flatten(stackedRows);
-    results.push(rebuild(flat.structure, flat.leaves.map((x) => (x as Value).reshape([whole * size, ...(x as Value).shape.slice(2)]))) as Y);
+    results.push(
+      rebuild(
+        flat.structure,
+        flat.leaves.map((x) => (x as Value).reshape([whole * size, ...(x as Value).shape.slice(2)])),
+      ) as Y,
+    );
   }
   if (whole * size < length) results.push(rows(part(whole * size, length)));
   if (results.length === 1) return results[0]!;
   const flats = results.map((tree) => flatten(tree));
-  return rebuild(flats[0]!.structure, flats[0]!.leaves.map((_, k) => concatenate(flats.map((flat) => flat.leaves[k] as Value), 0))) as Y;
+  return rebuild(
+    flats[0]!.structure,
+    flats[0]!.leaves.map((_, k) =>
+      concatenate(
+        flats.map((flat) => flat.leaves[k] as Value),
+        0,
+      ),
+    ),
+  ) as Y;
 }
 
 /** All prefixes combined by an associative function, in log2(n) steps. */
-export function associativeScan<X>(f: (a: X, b: X) => X, elements: X, options: { readonly reverse?: boolean; readonly axis?: number } = {}): X {
+export function associativeScan<X>(
+  f: (a: X, b: X) => X,
+  elements: X,
+  options: { readonly reverse?: boolean; readonly axis?: number } = {},
+): X {
   return composed('associativeScan', prefixes<X>)(f, elements, options);
 }
 function prefixes<X>(f: (a: X, b: X) => X, elements: X, options: { readonly reverse?: boolean; readonly axis?: number }): X {

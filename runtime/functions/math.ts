@@ -10,23 +10,97 @@ import * as e from '../ops/elementwise.ts';
 import { Value } from '../ops/value.ts';
 import { dtypeArg, type DTypeArg } from '../ops/value.ts';
 
-export { abs, acos, acosh, asin, asinh, atan, atan2, atanh, ceil, cos, cosh, exp, expm1, floor, log, log1p, maximum, minimum, sin, sinh, sqrt, tan, tanh, trunc, where } from '../ops/elementwise.ts';
-export { abs as absolute, acos as arccos, acosh as arccosh, asin as arcsin, asinh as arcsinh, atan as arctan, atan2 as arctan2, atanh as arctanh } from '../ops/elementwise.ts';
-export { add, sub as subtract, mul as multiply, div as divide, div as trueDivide, neg as negative, pow, pow as power, rsqrt, erf } from '../ops/elementwise.ts';
-export { equal, notEqual, greater, greaterEqual, lessThan as less, lessEqual, isNan as isnan, isFinite as isfinite } from '../ops/compare.ts';
-export { bitAnd as bitwiseAnd, bitOr as bitwiseOr, bitXor as bitwiseXor, not as invert, not as bitwiseNot, not as bitwiseInvert, bitCount as bitwiseCount } from '../ops/compare.ts';
-export { shiftLeft as leftShift, shiftLeft as bitwiseLeftShift, shiftRight as rightShift, shiftRight as bitwiseRightShift } from '../ops/compare.ts';
+export {
+  abs,
+  acos,
+  acosh,
+  asin,
+  asinh,
+  atan,
+  atan2,
+  atanh,
+  ceil,
+  cos,
+  cosh,
+  exp,
+  expm1,
+  floor,
+  log,
+  log1p,
+  maximum,
+  minimum,
+  sin,
+  sinh,
+  sqrt,
+  tan,
+  tanh,
+  trunc,
+  where,
+} from '../ops/elementwise.ts';
+export {
+  abs as absolute,
+  acos as arccos,
+  acosh as arccosh,
+  asin as arcsin,
+  asinh as arcsinh,
+  atan as arctan,
+  atan2 as arctan2,
+  atanh as arctanh,
+} from '../ops/elementwise.ts';
+export {
+  add,
+  sub as subtract,
+  mul as multiply,
+  div as divide,
+  div as trueDivide,
+  neg as negative,
+  pow,
+  pow as power,
+  rsqrt,
+  erf,
+} from '../ops/elementwise.ts';
+export {
+  equal,
+  notEqual,
+  greater,
+  greaterEqual,
+  lessThan as less,
+  lessEqual,
+  isNan as isnan,
+  isFinite as isfinite,
+} from '../ops/compare.ts';
+export {
+  bitAnd as bitwiseAnd,
+  bitOr as bitwiseOr,
+  bitXor as bitwiseXor,
+  not as invert,
+  not as bitwiseNot,
+  not as bitwiseInvert,
+  bitCount as bitwiseCount,
+} from '../ops/compare.ts';
+export {
+  shiftLeft as leftShift,
+  shiftLeft as bitwiseLeftShift,
+  shiftRight as rightShift,
+  shiftRight as bitwiseRightShift,
+} from '../ops/compare.ts';
 
 const { add, sub, mul, div, where, sqrt, exp, log, floor, abs, maximum, minimum } = { ...e };
 
-const asBool = (x: ArrayLike): Value => { const value = lift(x); return value.dtype === 'bool' ? value : compare.notEqual(value, 0); };
+const asBool = (x: ArrayLike): Value => {
+  const value = lift(x);
+  return value.dtype === 'bool' ? value : compare.notEqual(value, 0);
+};
 export const logicalAnd = composed('logicalAnd', (x: ArrayLike, y: ArrayLike): Value => compare.bitAnd(asBool(x), asBool(y)));
 export const logicalOr = composed('logicalOr', (x: ArrayLike, y: ArrayLike): Value => compare.bitOr(asBool(x), asBool(y)));
 export const logicalXor = composed('logicalXor', (x: ArrayLike, y: ArrayLike): Value => compare.bitXor(asBool(x), asBool(y)));
 export const logicalNot = composed('logicalNot', (x: ArrayLike): Value => compare.not(asBool(x)));
 
 export const positive = composed('positive', (x: ArrayLike): Value => lift(x));
-export const square = composed('square', (x: ArrayLike): Value => { const value = lift(x); return mul(value, value); });
+export const square = composed('square', (x: ArrayLike): Value => {
+  const value = lift(x);
+  return mul(value, value);
+});
 export const reciprocal = composed('reciprocal', (x: ArrayLike): Value => div(1, x));
 export const cbrt = composed('cbrt', (x: ArrayLike): Value => mul(e.sign(x), e.pow(abs(x), lift(1 / 3))));
 export const sign = composed('sign', (x: ArrayLike): Value => e.sign(x));
@@ -35,7 +109,9 @@ export const log2 = composed('log2', (x: ArrayLike): Value => mul(log(x), Math.L
 export const log10 = composed('log10', (x: ArrayLike): Value => mul(log(x), Math.LOG10E));
 export const rint = e.round;
 /** Rounded to so many decimals; halves go to the even side. */
-export const round = composed('round', (x: ArrayLike, decimals: number = 0): Value => (decimals === 0 ? e.round(x) : div(e.round(mul(x, 10 ** decimals)), 10 ** decimals)));
+export const round = composed('round', (x: ArrayLike, decimals: number = 0): Value =>
+  decimals === 0 ? e.round(x) : div(e.round(mul(x, 10 ** decimals)), 10 ** decimals),
+);
 export { round as around };
 export const deg2rad = composed('deg2rad', (x: ArrayLike): Value => mul(x, Math.PI / 180));
 export const rad2deg = composed('rad2deg', (x: ArrayLike): Value => mul(x, 180 / Math.PI));
@@ -56,16 +132,28 @@ export const logaddexp = composed('logaddexp', (x: ArrayLike, y: ArrayLike): Val
   const distance = abs(sub(x, y));
   return where(compare.equal(x, y), add(top, Math.LN2), add(top, e.log1p(exp(e.neg(distance)))));
 });
-export const logaddexp2 = composed('logaddexp2', (x: ArrayLike, y: ArrayLike): Value => mul(logaddexp(mul(x, Math.LN2), mul(y, Math.LN2)), Math.LOG2E));
-export const heaviside = composed('heaviside', (x: ArrayLike, half: ArrayLike): Value => where(compare.lessThan(x, 0), 0, where(compare.equal(x, 0), lift(half).astype('float32'), 1)));
+export const logaddexp2 = composed('logaddexp2', (x: ArrayLike, y: ArrayLike): Value =>
+  mul(logaddexp(mul(x, Math.LN2), mul(y, Math.LN2)), Math.LOG2E),
+);
+export const heaviside = composed('heaviside', (x: ArrayLike, half: ArrayLike): Value =>
+  where(compare.lessThan(x, 0), 0, where(compare.equal(x, 0), lift(half).astype('float32'), 1)),
+);
 export const signbit = composed('signbit', (x: ArrayLike): Value => {
   const value = lift(x);
   if (!isFloat(value.dtype)) return compare.lessThan(value, 0);
   return compare.notEqual(compare.bitAnd(e.bitcastTo(value.astype('float32'), 'uint32'), 0x80000000), 0);
 });
-export const copysign = composed('copysign', (x: ArrayLike, y: ArrayLike): Value => { const size = abs(lift(x).astype('float32')); return where(signbit(y), e.neg(size), size); });
+export const copysign = composed('copysign', (x: ArrayLike, y: ArrayLike): Value => {
+  const size = abs(lift(x).astype('float32'));
+  return where(signbit(y), e.neg(size), size);
+});
 
-const isInteger = (...operands: readonly ArrayLike[]): boolean => !isFloat(promote(operands.map((x) => (typeof x === 'number' && Number.isInteger(x) ? { dtype: 'int32', weak: true } satisfies Typed : lift(x).aval))).dtype);
+const isInteger = (...operands: readonly ArrayLike[]): boolean =>
+  !isFloat(
+    promote(
+      operands.map((x) => (typeof x === 'number' && Number.isInteger(x) ? ({ dtype: 'int32', weak: true } satisfies Typed) : lift(x).aval)),
+    ).dtype,
+  );
 /** Quotient rounded down. */
 export const floorDivide = composed('floorDivide', (x: ArrayLike, y: ArrayLike): Value => {
   if (!isInteger(x, y)) return floor(div(x, y));
@@ -80,9 +168,15 @@ export { remainder as mod };
 /** Remainder with the sign of the dividend. */
 export const fmod = composed('fmod', (x: ArrayLike, y: ArrayLike): Value => e.rem(x, y));
 export const divmod = composed('divmod', (x: ArrayLike, y: ArrayLike): [Value, Value] => [floorDivide(x, y), remainder(x, y)]);
-export const modf = composed('modf', (x: ArrayLike): [Value, Value] => { const value = lift(x); const whole = e.trunc(value.astype('float32')); return [sub(value, whole), whole]; });
+export const modf = composed('modf', (x: ArrayLike): [Value, Value] => {
+  const value = lift(x);
+  const whole = e.trunc(value.astype('float32'));
+  return [sub(value, whole), whole];
+});
 export const floatPower = composed('floatPower', (x: ArrayLike, y: ArrayLike): Value => e.pow(lift(x).astype('float32'), y));
-export const ldexp = composed('ldexp', (x: ArrayLike, exponent: ArrayLike): Value => mul(lift(x).astype('float32'), exp2Exact(lift(exponent).astype('int32'))));
+export const ldexp = composed('ldexp', (x: ArrayLike, exponent: ArrayLike): Value =>
+  mul(lift(x).astype('float32'), exp2Exact(lift(exponent).astype('int32'))),
+);
 /** 2 to whole powers, exactly, from the bits of a float. */
 const exp2Exact = (n: Value): Value => {
   const half = compare.shiftRight(n, 1);
@@ -101,8 +195,12 @@ export const frexp = composed('frexp', (x: ArrayLike): [Value, Value] => {
   return [where(special, value, mantissa), where(special, 0, where(tiny, exponent.sub(120), exponent)).astype('int32')];
 });
 
-export const fmax = composed('fmax', (x: ArrayLike, y: ArrayLike): Value => where(compare.isNan(x), y, where(compare.isNan(y), x, maximum(x, y))));
-export const fmin = composed('fmin', (x: ArrayLike, y: ArrayLike): Value => where(compare.isNan(x), y, where(compare.isNan(y), x, minimum(x, y))));
+export const fmax = composed('fmax', (x: ArrayLike, y: ArrayLike): Value =>
+  where(compare.isNan(x), y, where(compare.isNan(y), x, maximum(x, y))),
+);
+export const fmin = composed('fmin', (x: ArrayLike, y: ArrayLike): Value =>
+  where(compare.isNan(x), y, where(compare.isNan(y), x, minimum(x, y))),
+);
 /** Kept between bounds, either of which may be left out. */
 export const clip = composed('clip', (x: ArrayLike, least?: ArrayLike | null, most?: ArrayLike | null): Value => {
   const above = least === undefined || least === null ? lift(x) : maximum(x, least);
@@ -111,26 +209,50 @@ export const clip = composed('clip', (x: ArrayLike, least?: ArrayLike | null, mo
 export const isinf = composed('isinf', (x: ArrayLike): Value => compare.equal(abs(lift(x).astype('float32')), Infinity));
 export const isposinf = composed('isposinf', (x: ArrayLike): Value => compare.equal(lift(x).astype('float32'), Infinity));
 export const isneginf = composed('isneginf', (x: ArrayLike): Value => compare.equal(lift(x).astype('float32'), -Infinity));
-export const nanToNum = composed('nanToNum', (x: ArrayLike, options: { readonly nan?: ArrayLike; readonly posinf?: ArrayLike | null; readonly neginf?: ArrayLike | null } = {}): Value => {
-  const value = lift(x);
-  if (!isFloat(value.dtype)) return value;
-  const most = value.dtype === 'float16' ? 65504 : 3.4028234663852886e38;
-  return where(compare.isNan(value), options.nan ?? 0, where(value.equal(Infinity), options.posinf ?? most, where(value.equal(-Infinity), options.neginf ?? -most, value)));
-});
-export const isclose = composed('isclose', (x: ArrayLike, y: ArrayLike, options: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean } = {}): Value => {
-  const near = abs(sub(x, y)).lessEqual(add(options.atol ?? 1e-8, mul(options.rtol ?? 1e-5, abs(y))));
-  const finite = logicalAnd(compare.isFinite(x), compare.isFinite(y));
-  const same = where(finite, near, compare.equal(x, y));
-  return options.equalNan ? logicalOr(same, logicalAnd(compare.isNan(x), compare.isNan(y))) : same;
-});
-export const select = composed('select', (conditions: readonly ArrayLike[], choices: readonly ArrayLike[], otherwise: ArrayLike = 0): Value =>
-  conditions.reduceRight<Value>((rest, condition, k) => where(condition, choices[k]!, rest), lift(otherwise)));
+export const nanToNum = composed(
+  'nanToNum',
+  (
+    x: ArrayLike,
+    options: { readonly nan?: ArrayLike; readonly posinf?: ArrayLike | null; readonly neginf?: ArrayLike | null } = {},
+  ): Value => {
+    const value = lift(x);
+    if (!isFloat(value.dtype)) return value;
+    const most = value.dtype === 'float16' ? 65504 : 3.4028234663852886e38;
+    return where(
+      compare.isNan(value),
+      options.nan ?? 0,
+      where(value.equal(Infinity), options.posinf ?? most, where(value.equal(-Infinity), options.neginf ?? -most, value)),
+    );
+  },
+);
+export const isclose = composed(
+  'isclose',
+  (x: ArrayLike, y: ArrayLike, options: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean } = {}): Value => {
+    const near = abs(sub(x, y)).lessEqual(add(options.atol ?? 1e-8, mul(options.rtol ?? 1e-5, abs(y))));
+    const finite = logicalAnd(compare.isFinite(x), compare.isFinite(y));
+    const same = where(finite, near, compare.equal(x, y));
+    return options.equalNan ? logicalOr(same, logicalAnd(compare.isNan(x), compare.isNan(y))) : same;
+  },
+);
+export const select = composed(
+  'select',
+  (conditions: readonly ArrayLike[], choices: readonly ArrayLike[], otherwise: ArrayLike = 0): Value =>
+    conditions.reduceRight<Value>((rest, condition, k) => where(condition, choices[k]!, rest), lift(otherwise)),
+);
 
 export const astype = (x: ArrayLike, dtype: DTypeArg): Value => e.astype(x, dtypeArg(dtype, 'float32'));
 
 /** The dtype in which arrays, numbers and dtypes meet. */
 export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
-  return promote(operands.map((x): Typed => (typeof x === 'string' ? { dtype: x } : typeof x === 'number' ? { dtype: Number.isInteger(x) ? 'int32' : 'float32', weak: true } : lift(x).aval))).dtype;
+  return promote(
+    operands.map((x): Typed =>
+      typeof x === 'string'
+        ? { dtype: x }
+        : typeof x === 'number'
+          ? { dtype: Number.isInteger(x) ? 'int32' : 'float32', weak: true }
+          : lift(x).aval,
+    ),
+  ).dtype;
 }
 export const promoteTypes = (a: DType, b: DType): DType => promote([{ dtype: a }, { dtype: b }]).dtype;
 

@@ -17,7 +17,10 @@ import { square } from './math.ts';
 import { variance } from './reductions.ts';
 
 /** x where it is positive, else 0. The slope at 0 is 0. */
-export const relu = composed('relu', (x: ArrayLike): Value => { const value = lift(x); return where(value.greater(0), value, 0); });
+export const relu = composed('relu', (x: ArrayLike): Value => {
+  const value = lift(x);
+  return where(value.greater(0), value, 0);
+});
 export const relu6 = composed('relu6', (x: ArrayLike): Value => minimum(maximum(x, 0), 6));
 export const sigmoid = composed('sigmoid', (x: ArrayLike): Value => div(1, add(exp(neg(x)), 1)));
 export const softplus = composed('softplus', (x: ArrayLike): Value => add(maximum(x, 0), log1p(exp(neg(abs(x))))));
@@ -25,15 +28,24 @@ export const silu = composed('silu', (x: ArrayLike): Value => mul(x, sigmoid(x))
 export { silu as swish };
 export const logSigmoid = composed('logSigmoid', (x: ArrayLike): Value => neg(softplus(neg(x))));
 export const softSign = composed('softSign', (x: ArrayLike): Value => div(x, add(abs(x), 1)));
-export const leakyRelu = composed('leakyRelu', (x: ArrayLike, slope: ArrayLike = 0.01): Value => { const value = lift(x); return where(value.greaterEqual(0), value, mul(value, slope)); });
+export const leakyRelu = composed('leakyRelu', (x: ArrayLike, slope: ArrayLike = 0.01): Value => {
+  const value = lift(x);
+  return where(value.greaterEqual(0), value, mul(value, slope));
+});
 export const hardSigmoid = composed('hardSigmoid', (x: ArrayLike): Value => relu6(add(x, 3)).div(6));
 export const hardSilu = composed('hardSilu', (x: ArrayLike): Value => mul(x, hardSigmoid(x)));
 export { hardSilu as hardSwish };
 export const hardTanh = composed('hardTanh', (x: ArrayLike): Value => minimum(maximum(x, -1), 1));
 /** The exponential side only where it is used, so that far positive values don't overflow in the gradient. */
 const negativeSide = (x: Value): Value => where(x.greater(0), 0, x);
-export const elu = composed('elu', (x: ArrayLike, alpha: ArrayLike = 1): Value => { const value = lift(x); return where(value.greater(0), value, mul(alpha, expm1(negativeSide(value)))); });
-export const celu = composed('celu', (x: ArrayLike, alpha: ArrayLike = 1): Value => { const value = lift(x); return maximum(value, 0).add(mul(alpha, expm1(div(negativeSide(value), alpha)))); });
+export const elu = composed('elu', (x: ArrayLike, alpha: ArrayLike = 1): Value => {
+  const value = lift(x);
+  return where(value.greater(0), value, mul(alpha, expm1(negativeSide(value))));
+});
+export const celu = composed('celu', (x: ArrayLike, alpha: ArrayLike = 1): Value => {
+  const value = lift(x);
+  return maximum(value, 0).add(mul(alpha, expm1(div(negativeSide(value), alpha))));
+});
 export const selu = composed('selu', (x: ArrayLike): Value => mul(elu(x, 1.6732632423543772), 1.0507009873554805));
 /** Gaussian error linear unit; by tanh unless `approximate` is false. */
 export const gelu = composed('gelu', (x: ArrayLike, options: { readonly approximate?: boolean } = {}): Value => {
@@ -51,13 +63,22 @@ export const glu = composed('glu', (x: ArrayLike, axis: number = -1): Value => {
 });
 export const squareplus = composed('squareplus', (x: ArrayLike, b: ArrayLike = 4): Value => mul(add(x, sqrt(add(square(x), b))), 0.5));
 export const mish = composed('mish', (x: ArrayLike): Value => mul(x, tanh(softplus(x))));
-export const sparsePlus = composed('sparsePlus', (x: ArrayLike): Value => { const value = lift(x); return where(value.lessEqual(-1), 0, where(value.greaterEqual(1), value, mul(square(add(value, 1)), 0.25))); });
+export const sparsePlus = composed('sparsePlus', (x: ArrayLike): Value => {
+  const value = lift(x);
+  return where(value.lessEqual(-1), 0, where(value.greaterEqual(1), value, mul(square(add(value, 1)), 0.25)));
+});
 export const sparseSigmoid = composed('sparseSigmoid', (x: ArrayLike): Value => minimum(maximum(mul(add(x, 1), 0.5), 0), 1));
 export const identity = composed('identity', (x: ArrayLike): Value => lift(x));
 /** log(1 - exp(-x)) for positive x, accurate at both ends. */
-export const log1mexp = composed('log1mexp', (x: ArrayLike): Value => { const value = lift(x); return where(value.lessEqual(Math.LN2), log(neg(expm1(neg(value)))), log1p(neg(exp(neg(value))))); });
+export const log1mexp = composed('log1mexp', (x: ArrayLike): Value => {
+  const value = lift(x);
+  return where(value.lessEqual(Math.LN2), log(neg(expm1(neg(value)))), log1p(neg(exp(neg(value)))));
+});
 
-const float = (x: ArrayLike): Value => { const value = lift(x); return isFloat(value.dtype) ? value : value.astype('float32'); };
+const float = (x: ArrayLike): Value => {
+  const value = lift(x);
+  return isFloat(value.dtype) ? value : value.astype('float32');
+};
 /** Shifted by the largest, which has no slope of its own. */
 const shifted = (x: Value, axis: Axis): { readonly centred: Value; readonly top: Value } => {
   const highest = stopGradient(max(x, axis, { keepdims: true }));
@@ -84,18 +105,29 @@ export const logmeanexp = composed('logmeanexp', (x: ArrayLike, axis?: Axis, opt
   return total.sub(Math.log(value.size / total.size));
 });
 /** Mean 0 and variance 1 along an axis (the last). */
-export const standardize = composed('standardize', (x: ArrayLike, axis: Axis = -1, options: { readonly mean?: ArrayLike; readonly variance?: ArrayLike; readonly epsilon?: ArrayLike } = {}): Value => {
-  const value = float(x);
-  const centre = options.mean ?? mean(value, axis, { keepdims: true });
-  const spread = options.variance ?? variance(value, axis, { keepdims: true, mean: centre });
-  return value.sub(centre).div(sqrt(add(spread, options.epsilon ?? 1e-5)));
-});
+export const standardize = composed(
+  'standardize',
+  (
+    x: ArrayLike,
+    axis: Axis = -1,
+    options: { readonly mean?: ArrayLike; readonly variance?: ArrayLike; readonly epsilon?: ArrayLike } = {},
+  ): Value => {
+    const value = float(x);
+    const centre = options.mean ?? mean(value, axis, { keepdims: true });
+    const spread = options.variance ?? variance(value, axis, { keepdims: true, mean: centre });
+    return value.sub(centre).div(sqrt(add(spread, options.epsilon ?? 1e-5)));
+  },
+);
 /** A row of zeros with a 1 at the index, per element; all zeros for an index outside. */
 export const oneHot = composed('oneHot', (x: ArrayLike, classes: number, dtype?: DTypeArg): Value => {
   const value = lift(x);
   const type: DType = dtypeArg(dtype, 'float32');
   const shape = [...value.shape, classes];
-  return value.astype('int32').reshape([...value.shape, 1]).equal(iota(shape, shape.length - 1, 'int32')).astype(type);
+  return value
+    .astype('int32')
+    .reshape([...value.shape, 1])
+    .equal(iota(shape, shape.length - 1, 'int32'))
+    .astype(type);
 });
 
 export interface AttentionOptions {
@@ -114,21 +146,42 @@ export interface AttentionOptions {
  * Attention of query [B, T, N, H] on key and value [B, S, K, H] (B may be absent), N a multiple of K.
  * The scores take 4·B·N·T·S bytes.
  */
-export const dotProductAttention = composed('dotProductAttention', (query: ArrayLike, key: ArrayLike, value: ArrayLike, options: AttentionOptions = {}): Value => {
-  const [q, k, v] = [lift(query), lift(key), lift(value)];
-  if (q.ndim === 3) return dotProductAttention(q.reshape([1, ...q.shape]), k.reshape([1, ...k.shape]), v.reshape([1, ...v.shape]), options).reshape(q.shape.slice(0, 2).concat(v.shape[2]!));
-  const [b, t, n, h] = q.shape as [number, number, number, number];
-  const [, s, heads] = k.shape as [number, number, number, number];
-  if (n % heads !== 0) throw shapesDisagree('dotProductAttention', [printAval(q.aval), printAval(k.aval)], `${n} query heads aren't a multiple of ${heads} key heads`);
-  const group = n / heads;
-  const queries = q.reshape([b, t, heads, group, h]).transpose([0, 2, 3, 1, 4]).reshape([b, heads, group * t, h]);
-  const scores = queries.matmul(k.transpose([0, 2, 3, 1])).mul(options.scale ?? 1 / Math.sqrt(h)).reshape([b, n, t, s]);
-  const biased = options.bias === undefined ? scores : scores.add(options.bias);
-  const allowed = attentionMask(options, b, t, s);
-  const masked = allowed.reduce<Value>((own, mask) => where(mask, own, -1e9), biased);
-  const weights = softmax(masked, -1).reshape([b, heads, group * t, s]);
-  return weights.matmul(v.transpose([0, 2, 1, 3])).reshape([b, heads, group, t, v.shape[3]!]).transpose([0, 3, 1, 2, 4]).reshape([b, t, n, v.shape[3]!]);
-});
+export const dotProductAttention = composed(
+  'dotProductAttention',
+  (query: ArrayLike, key: ArrayLike, value: ArrayLike, options: AttentionOptions = {}): Value => {
+    const [q, k, v] = [lift(query), lift(key), lift(value)];
+    if (q.ndim === 3)
+      return dotProductAttention(q.reshape([1, ...q.shape]), k.reshape([1, ...k.shape]), v.reshape([1, ...v.shape]), options).reshape(
+        q.shape.slice(0, 2).concat(v.shape[2]!),
+      );
+    const [b, t, n, h] = q.shape as [number, number, number, number];
+    const [, s, heads] = k.shape as [number, number, number, number];
+    if (n % heads !== 0)
+      throw shapesDisagree(
+        'dotProductAttention',
+        [printAval(q.aval), printAval(k.aval)],
+        `${n} query heads aren't a multiple of ${heads} key heads`,
+      );
+    const group = n / heads;
+    const queries = q
+      .reshape([b, t, heads, group, h])
+      .transpose([0, 2, 3, 1, 4])
+      .reshape([b, heads, group * t, h]);
+    const scores = queries
+      .matmul(k.transpose([0, 2, 3, 1]))
+      .mul(options.scale ?? 1 / Math.sqrt(h))
+      .reshape([b, n, t, s]);
+    const biased = options.bias === undefined ? scores : scores.add(options.bias);
+    const allowed = attentionMask(options, b, t, s);
+    const masked = allowed.reduce<Value>((own, mask) => where(mask, own, -1e9), biased);
+    const weights = softmax(masked, -1).reshape([b, heads, group * t, s]);
+    return weights
+      .matmul(v.transpose([0, 2, 1, 3]))
+      .reshape([b, heads, group, t, v.shape[3]!])
+      .transpose([0, 3, 1, 2, 4])
+      .reshape([b, t, n, v.shape[3]!]);
+  },
+);
 function attentionMask(options: AttentionOptions, batch: number, t: number, s: number): readonly Value[] {
   const row = iota([t, s], 0, 'int32');
   const column = iota([t, s], 1, 'int32');
@@ -136,10 +189,13 @@ function attentionMask(options: AttentionOptions, batch: number, t: number, s: n
   if (options.mask !== undefined) masks.push(lift(options.mask));
   if (options.isCausal) masks.push(row.greaterEqual(column));
   if (options.localWindowSize !== undefined) {
-    const [left, right] = typeof options.localWindowSize === 'number' ? [options.localWindowSize, options.localWindowSize] : options.localWindowSize;
+    const [left, right] =
+      typeof options.localWindowSize === 'number' ? [options.localWindowSize, options.localWindowSize] : options.localWindowSize;
     masks.push(column.greaterEqual(row.sub(left)).logicalAnd(column.lessEqual(row.add(right))));
   }
-  if (options.querySeqLengths !== undefined) masks.push(row.reshape([1, 1, t, s]).less(lift(options.querySeqLengths).reshape([batch, 1, 1, 1])));
-  if (options.keyValueSeqLengths !== undefined) masks.push(column.reshape([1, 1, t, s]).less(lift(options.keyValueSeqLengths).reshape([batch, 1, 1, 1])));
+  if (options.querySeqLengths !== undefined)
+    masks.push(row.reshape([1, 1, t, s]).less(lift(options.querySeqLengths).reshape([batch, 1, 1, 1])));
+  if (options.keyValueSeqLengths !== undefined)
+    masks.push(column.reshape([1, 1, t, s]).less(lift(options.keyValueSeqLengths).reshape([batch, 1, 1, 1])));
   return masks;
 }

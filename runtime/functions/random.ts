@@ -9,7 +9,25 @@ import type { DType } from '../core/dtype.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { bitOr, shiftRight, threefry, type Word } from '../ops/compare.ts';
-import { bitcastTo, div, exp, floor, log, log1p, maximum, mul, neg, pow, rem, sqrt, sub, tan, where, abs, sign } from '../ops/elementwise.ts';
+import {
+  bitcastTo,
+  div,
+  exp,
+  floor,
+  log,
+  log1p,
+  maximum,
+  mul,
+  neg,
+  pow,
+  rem,
+  sqrt,
+  sub,
+  tan,
+  where,
+  abs,
+  sign,
+} from '../ops/elementwise.ts';
 import { argmax, sum } from '../ops/reduce.ts';
 import { iota } from '../ops/shape.ts';
 import { dtypeArg, type DTypeArg, type Value } from '../ops/value.ts';
@@ -34,11 +52,13 @@ export const key = composed('key', (seed: ArrayLike): Value => {
 export { key as PRNGKey };
 
 const wordsOf = (k: Value): readonly [Value, Value] => {
-  if (k.shape.length !== 1 || k.shape[0] !== 2 || k.dtype !== 'uint32') throw shapesDisagree('random', [printAval(k.aval)], 'a key is u32[2]: make it with random.key(seed)');
+  if (k.shape.length !== 1 || k.shape[0] !== 2 || k.dtype !== 'uint32')
+    throw shapesDisagree('random', [printAval(k.aval)], 'a key is u32[2]: make it with random.key(seed)');
   return [k.takeSlice(0, 0), k.takeSlice(0, 1)];
 };
 /** The words for counters 0, 1, 2 … in the given shape. */
-const generated = (k: Value, shape: Shape, word: Word): Value => threefry(word, wordsOf(k), [0, iota([countOf(shape)], 0, 'uint32')]).reshape(shape);
+const generated = (k: Value, shape: Shape, word: Word): Value =>
+  threefry(word, wordsOf(k), [0, iota([countOf(shape)], 0, 'uint32')]).reshape(shape);
 
 /** 32 random bits per element. */
 export const bits = composed('bits', (k: ArrayLike, shape: Shape = []): Value => generated(lift(k), shape, 'both'));
@@ -63,16 +83,26 @@ export const foldIn = composed('foldIn', (k: ArrayLike, data: ArrayLike): Value 
 /** 23 random bits as the fraction of a float in [1, 2), less 1. */
 const unit = (k: Value, shape: Shape): Value => sub(bitcastTo(bitOr(shiftRight(bits(k, shape), 9), 0x3f800000), 'float32'), 1);
 
-export interface Range { readonly minval?: ArrayLike; readonly maxval?: ArrayLike }
-const typeOf = (options: DTypeArg | Range | undefined): DType => (typeof options === 'object' && 'minval' in options ? 'float32' : dtypeArg(options as DTypeArg | undefined, 'float32'));
+export interface Range {
+  readonly minval?: ArrayLike;
+  readonly maxval?: ArrayLike;
+}
+const typeOf = (options: DTypeArg | Range | undefined): DType =>
+  typeof options === 'object' && 'minval' in options ? 'float32' : dtypeArg(options as DTypeArg | undefined, 'float32');
 /** Evenly distributed from minval (0) to below maxval (1). */
-export const uniform = composed('uniform', (k: ArrayLike, shape: Shape = [], options?: DTypeArg | (Range & { readonly dtype?: DType })): Value => {
-  const range: Range = typeof options === 'object' ? (options as Range) : {};
-  const [least, most] = [range.minval ?? 0, range.maxval ?? 1];
-  const unitValues = unit(lift(k), shape);
-  const scaled = typeof least === 'number' && typeof most === 'number' && least === 0 && most === 1 ? unitValues : maximum(mul(unitValues, sub(most, least).astype('float32')).add(least), least);
-  return scaled.astype(typeOf(options));
-});
+export const uniform = composed(
+  'uniform',
+  (k: ArrayLike, shape: Shape = [], options?: DTypeArg | (Range & { readonly dtype?: DType })): Value => {
+    const range: Range = typeof options === 'object' ? (options as Range) : {};
+    const [least, most] = [range.minval ?? 0, range.maxval ?? 1];
+    const unitValues = unit(lift(k), shape);
+    const scaled =
+      typeof least === 'number' && typeof most === 'number' && least === 0 && most === 1
+        ? unitValues
+        : maximum(mul(unitValues, sub(most, least).astype('float32')).add(least), least);
+    return scaled.astype(typeOf(options));
+  },
+);
 /** Normally distributed, mean 0 and variance 1. */
 export const normal = composed('normal', (k: ArrayLike, shape: Shape = [], dtype?: DTypeArg): Value => {
   const least = -0.9999999403953552;
@@ -81,52 +111,109 @@ export const normal = composed('normal', (k: ArrayLike, shape: Shape = [], dtype
 });
 export const truncatedNormal = composed('truncatedNormal', (k: ArrayLike, lower: number, upper: number, shape: Shape = []): Value => {
   const edge = (x: number): number => erfOf(x / Math.SQRT2);
-  return mul(erfInv(uniform(k, shape, { minval: edge(lower), maxval: edge(upper) })), Math.SQRT2).maximum(lower).minimum(upper);
+  return mul(erfInv(uniform(k, shape, { minval: edge(lower), maxval: edge(upper) })), Math.SQRT2)
+    .maximum(lower)
+    .minimum(upper);
 });
 function erfOf(x: number): number {
   // A series that converges for the bounds that people give.
   let [term, total] = [x, x];
-  for (let n = 1; n < 200; n++) { term *= (-x * x) / n; total += term / (2 * n + 1); }
+  for (let n = 1; n < 200; n++) {
+    term *= (-x * x) / n;
+    total += term / (2 * n + 1);
+  }
   return Math.max(-1, Math.min(1, (2 / Math.sqrt(Math.PI)) * total));
 }
 /** True with probability p. */
-export const bernoulli = composed('bernoulli', (k: ArrayLike, p: ArrayLike = 0.5, shape?: Shape): Value => uniform(k, shape ?? lift(p).shape).less(p));
+export const bernoulli = composed('bernoulli', (k: ArrayLike, p: ArrayLike = 0.5, shape?: Shape): Value =>
+  uniform(k, shape ?? lift(p).shape).less(p),
+);
 /** Whole numbers from minval to below maxval. */
-export const randint = composed('randint', (k: ArrayLike, shapeOrOptions: Shape | { readonly minval: number; readonly maxval: number; readonly shape?: Shape; readonly dtype?: DType }, minval?: number, maxval?: number, dtype?: DTypeArg): Value => {
-  const options = Array.isArray(shapeOrOptions) ? { shape: shapeOrOptions as Shape, minval: minval ?? 0, maxval: maxval ?? 2, dtype: dtypeArg(dtype, 'int32') } : (shapeOrOptions as { readonly minval: number; readonly maxval: number; readonly shape?: Shape; readonly dtype?: DType });
-  const shape = options.shape ?? [];
-  const span = Math.max(1, options.maxval - options.minval) >>> 0;
-  // Two draws make a 64-bit number whose rest by the span is even but for 2^-32; as JAX does.
-  const [first, second] = split(k, 2) as [Value, Value];
-  const [high, low] = [bits(first, shape), bits(second, shape)];
-  const root = 2 ** 16 % span;
-  const factor = ((root * root) % 2 ** 32) % span;
-  const spread = rem(rem(high, span).mul(factor).add(rem(low, span)), span);
-  return spread.astype('int32').add(options.minval).astype(options.dtype ?? 'int32');
-});
+export const randint = composed(
+  'randint',
+  (
+    k: ArrayLike,
+    shapeOrOptions: Shape | { readonly minval: number; readonly maxval: number; readonly shape?: Shape; readonly dtype?: DType },
+    minval?: number,
+    maxval?: number,
+    dtype?: DTypeArg,
+  ): Value => {
+    const options = Array.isArray(shapeOrOptions)
+      ? { shape: shapeOrOptions as Shape, minval: minval ?? 0, maxval: maxval ?? 2, dtype: dtypeArg(dtype, 'int32') }
+      : (shapeOrOptions as { readonly minval: number; readonly maxval: number; readonly shape?: Shape; readonly dtype?: DType });
+    const shape = options.shape ?? [];
+    const span = Math.max(1, options.maxval - options.minval) >>> 0;
+    // Two draws make a 64-bit number whose rest by the span is even but for 2^-32; as JAX does.
+    const [first, second] = split(k, 2) as [Value, Value];
+    const [high, low] = [bits(first, shape), bits(second, shape)];
+    const root = 2 ** 16 % span;
+    const factor = ((root * root) % 2 ** 32) % span;
+    const spread = rem(rem(high, span).mul(factor).add(rem(low, span)), span);
+    return spread
+      .astype('int32')
+      .add(options.minval)
+      .astype(options.dtype ?? 'int32');
+  },
+);
 
 const open = (k: ArrayLike, shape: Shape): Value => uniform(k, shape, { minval: 1.1754943508222875e-38, maxval: 1 });
 export const exponential = composed('exponential', (k: ArrayLike, shape: Shape = []): Value => neg(log1p(neg(uniform(k, shape)))));
 export const gumbel = composed('gumbel', (k: ArrayLike, shape: Shape = []): Value => neg(log(neg(log(open(k, shape))))));
-export const logistic = composed('logistic', (k: ArrayLike, shape: Shape = []): Value => { const u = open(k, shape); return log(div(u, sub(1, u))); });
-export const laplace = composed('laplace', (k: ArrayLike, shape: Shape = []): Value => { const u = uniform(k, shape, { minval: -0.9999999403953552, maxval: 1 }); return mul(sign(u), log1p(neg(abs(u)))); });
-export const cauchy = composed('cauchy', (k: ArrayLike, shape: Shape = []): Value => tan(mul(sub(uniform(k, shape, { minval: 1.1920928955078125e-7, maxval: 1 }), 0.5), Math.PI)));
-export const pareto = composed('pareto', (k: ArrayLike, b: ArrayLike, shape?: Shape): Value => exp(div(exponential(k, shape ?? lift(b).shape), b)));
-export const rayleigh = composed('rayleigh', (k: ArrayLike, scale: ArrayLike = 1, shape?: Shape): Value => mul(scale, sqrt(mul(log(open(k, shape ?? lift(scale).shape)), -2))));
-export const weibullMin = composed('weibullMin', (k: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape?: Shape): Value => mul(pow(neg(log1p(neg(uniform(k, shape ?? lift(scale).shape)))), div(1, concentration)), scale));
-export const lognormal = composed('lognormal', (k: ArrayLike, sigma: ArrayLike = 1, shape?: Shape): Value => exp(mul(normal(k, shape ?? lift(sigma).shape), sigma)));
-export const geometric = composed('geometric', (k: ArrayLike, p: ArrayLike, options: { readonly shape?: Shape; readonly dtype?: DType } = {}): Value => floor(div(log(open(k, options.shape ?? lift(p).shape)), log1p(neg(p)))).add(1).astype(options.dtype ?? 'int32'));
-export const maxwell = composed('maxwell', (k: ArrayLike, shape: Shape = []): Value => { const n = normal(k, [...shape, 3]); return sqrt(sum(mul(n, n), -1)); });
-export const doubleSidedMaxwell = composed('doubleSidedMaxwell', (k: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape: Shape = []): Value => { const [a, b] = split(k, 2) as [Value, Value]; return mul(mul(maxwell(b, shape), rademacher(a, { shape }).astype('float32')), scale).add(loc); });
-export const rademacher = composed('rademacher', (k: ArrayLike, options: { readonly shape?: Shape; readonly dtype?: DType } = {}): Value => where(bernoulli(k, 0.5, options.shape ?? []), 1, -1).astype(options.dtype ?? 'int32'));
-export const triangular = composed('triangular', (k: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, shape?: Shape): Value => {
-  const u = uniform(k, shape ?? lift(mode).shape);
-  const whole = sub(right, left);
-  const turn = div(sub(mode, left), whole);
-  const below = sqrt(mul(mul(u, whole), sub(mode, left))).add(left);
-  const above = sub(right, sqrt(mul(mul(sub(1, u), whole), sub(right, mode))));
-  return where(u.less(turn), below, above);
+export const logistic = composed('logistic', (k: ArrayLike, shape: Shape = []): Value => {
+  const u = open(k, shape);
+  return log(div(u, sub(1, u)));
 });
+export const laplace = composed('laplace', (k: ArrayLike, shape: Shape = []): Value => {
+  const u = uniform(k, shape, { minval: -0.9999999403953552, maxval: 1 });
+  return mul(sign(u), log1p(neg(abs(u))));
+});
+export const cauchy = composed('cauchy', (k: ArrayLike, shape: Shape = []): Value =>
+  tan(mul(sub(uniform(k, shape, { minval: 1.1920928955078125e-7, maxval: 1 }), 0.5), Math.PI)),
+);
+export const pareto = composed('pareto', (k: ArrayLike, b: ArrayLike, shape?: Shape): Value =>
+  exp(div(exponential(k, shape ?? lift(b).shape), b)),
+);
+export const rayleigh = composed('rayleigh', (k: ArrayLike, scale: ArrayLike = 1, shape?: Shape): Value =>
+  mul(scale, sqrt(mul(log(open(k, shape ?? lift(scale).shape)), -2))),
+);
+export const weibullMin = composed('weibullMin', (k: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape?: Shape): Value =>
+  mul(pow(neg(log1p(neg(uniform(k, shape ?? lift(scale).shape)))), div(1, concentration)), scale),
+);
+export const lognormal = composed('lognormal', (k: ArrayLike, sigma: ArrayLike = 1, shape?: Shape): Value =>
+  exp(mul(normal(k, shape ?? lift(sigma).shape), sigma)),
+);
+export const geometric = composed(
+  'geometric',
+  (k: ArrayLike, p: ArrayLike, options: { readonly shape?: Shape; readonly dtype?: DType } = {}): Value =>
+    floor(div(log(open(k, options.shape ?? lift(p).shape)), log1p(neg(p))))
+      .add(1)
+      .astype(options.dtype ?? 'int32'),
+);
+export const maxwell = composed('maxwell', (k: ArrayLike, shape: Shape = []): Value => {
+  const n = normal(k, [...shape, 3]);
+  return sqrt(sum(mul(n, n), -1));
+});
+export const doubleSidedMaxwell = composed(
+  'doubleSidedMaxwell',
+  (k: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape: Shape = []): Value => {
+    const [a, b] = split(k, 2) as [Value, Value];
+    return mul(mul(maxwell(b, shape), rademacher(a, { shape }).astype('float32')), scale).add(loc);
+  },
+);
+export const rademacher = composed('rademacher', (k: ArrayLike, options: { readonly shape?: Shape; readonly dtype?: DType } = {}): Value =>
+  where(bernoulli(k, 0.5, options.shape ?? []), 1, -1).astype(options.dtype ?? 'int32'),
+);
+export const triangular = composed(
+  'triangular',
+  (k: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, shape?: Shape): Value => {
+    const u = uniform(k, shape ?? lift(mode).shape);
+    const whole = sub(right, left);
+    const turn = div(sub(mode, left), whole);
+    const below = sqrt(mul(mul(u, whole), sub(mode, left))).add(left);
+    const above = sub(right, sqrt(mul(mul(sub(1, u), whole), sub(right, mode))));
+    return where(u.less(turn), below, above);
+  },
+);
 /** Points in a ball of the p-norm in d dimensions. */
 export const ball = composed('ball', (k: ArrayLike, d: number, options: { readonly p?: number; readonly shape?: Shape } = {}): Value => {
   const shape = options.shape ?? [];
@@ -143,36 +230,61 @@ export const multivariateNormal = composed('multivariateNormal', (k: ArrayLike, 
   return draws.matmul(cholesky(cov).transpose()).add(centre);
 });
 /** Positions drawn with probabilities exp(logits), by the largest of logits with Gumbel noise. */
-export const categorical = composed('categorical', (k: ArrayLike, logits: ArrayLike, options: { readonly axis?: number; readonly shape?: Shape; readonly replace?: boolean } = {}): Value => {
-  const own = lift(logits);
-  const along = (options.axis ?? -1) < 0 ? (options.axis ?? -1) + own.ndim : options.axis!;
-  const rest = own.shape.filter((_, axis) => axis !== along);
-  const shape = options.shape ?? rest;
-  const lead = shape.slice(0, shape.length - rest.length);
-  if (options.replace === false) {
-    const noisy = neg(own.add(gumbel(k, own.shape)));
-    return argsort(noisy, along).slice(...Array.from({ length: along }, (): readonly [] => []), [0, countOf(lead)]).moveAxis(along, 0).reshape(shape);
-  }
-  return argmax(gumbel(k, [...lead, ...own.shape]).add(own), lead.length + along);
-});
+export const categorical = composed(
+  'categorical',
+  (
+    k: ArrayLike,
+    logits: ArrayLike,
+    options: { readonly axis?: number; readonly shape?: Shape; readonly replace?: boolean } = {},
+  ): Value => {
+    const own = lift(logits);
+    const along = (options.axis ?? -1) < 0 ? (options.axis ?? -1) + own.ndim : options.axis!;
+    const rest = own.shape.filter((_, axis) => axis !== along);
+    const shape = options.shape ?? rest;
+    const lead = shape.slice(0, shape.length - rest.length);
+    if (options.replace === false) {
+      const noisy = neg(own.add(gumbel(k, own.shape)));
+      return argsort(noisy, along)
+        .slice(...Array.from({ length: along }, (): readonly [] => []), [0, countOf(lead)])
+        .moveAxis(along, 0)
+        .reshape(shape);
+    }
+    return argmax(gumbel(k, [...lead, ...own.shape]).add(own), lead.length + along);
+  },
+);
 export const permutation = composed('permutation', (k: ArrayLike, x: number | ArrayLike, axis: number = 0): Value => {
   const own = typeof x === 'number' ? iota([x], 0, 'int32') : lift(x);
   const order = argsort(bits(k, [own.shape[axis]!]));
   return own.take(order, axis);
 });
-export const choice = composed('choice', (k: ArrayLike, a: number | ArrayLike, options: { readonly shape?: Shape; readonly replace?: boolean; readonly p?: ArrayLike; readonly axis?: number } = {}): Value => {
-  const axis = options.axis ?? 0;
-  const own = typeof a === 'number' ? iota([a], 0, 'int32') : lift(a);
-  const n = own.shape[axis]!;
-  const shape = options.shape ?? [];
-  const count = countOf(shape);
-  let positions: Value;
-  if (options.replace === false) positions = options.p === undefined ? permutation(k, n).slice([0, count]) : argsort(neg(gumbel(k, [n]).add(log(options.p)))).slice([0, count]);
-  else if (options.p === undefined) positions = randint(k, { minval: 0, maxval: n, shape: [count] });
-  else {
-    const steps = cumsum(lift(options.p));
-    const draws = mul(sub(1, uniform(k, [count])), steps.takeSlice(0, n - 1));
-    positions = sum(draws.reshape([count, 1]).greater(steps.reshape([1, n])).astype('int32'), 1).minimum(n - 1);
-  }
-  return own.take(positions.reshape(shape), axis);
-});
+export const choice = composed(
+  'choice',
+  (
+    k: ArrayLike,
+    a: number | ArrayLike,
+    options: { readonly shape?: Shape; readonly replace?: boolean; readonly p?: ArrayLike; readonly axis?: number } = {},
+  ): Value => {
+    const axis = options.axis ?? 0;
+    const own = typeof a === 'number' ? iota([a], 0, 'int32') : lift(a);
+    const n = own.shape[axis]!;
+    const shape = options.shape ?? [];
+    const count = countOf(shape);
+    let positions: Value;
+    if (options.replace === false)
+      positions =
+        options.p === undefined ? permutation(k, n).slice([0, count]) : argsort(neg(gumbel(k, [n]).add(log(options.p)))).slice([0, count]);
+    else if (options.p === undefined) positions = randint(k, { minval: 0, maxval: n, shape: [count] });
+    else {
+      const steps = cumsum(lift(options.p));
+      const draws = mul(sub(1, uniform(k, [count])), steps.takeSlice(0, n - 1));
+      positions = sum(
+        draws
+          .reshape([count, 1])
+          .greater(steps.reshape([1, n]))
+          .astype('int32'),
+        1,
+      ).minimum(n - 1);
+    }
+    return own.take(positions.reshape(shape), axis);
+  },
+);

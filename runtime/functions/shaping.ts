@@ -19,14 +19,20 @@ export type Pair = readonly [number, number];
 
 export const ndim = (x: ArrayLike): number => lift(x).ndim;
 export const shape = (x: ArrayLike): Shape => lift(x).shape;
-export const size = (x: ArrayLike, axis?: number): number => { const value = lift(x); return axis === undefined ? value.size : value.shape[axisOf('size', axis, value.aval)]!; };
-export const isscalar = (x: unknown): boolean => typeof x === 'number' || typeof x === 'boolean' || (typeof x === 'object' && x !== null && 'ndim' in x && x.ndim === 0);
+export const size = (x: ArrayLike, axis?: number): number => {
+  const value = lift(x);
+  return axis === undefined ? value.size : value.shape[axisOf('size', axis, value.aval)]!;
+};
+export const isscalar = (x: unknown): boolean =>
+  typeof x === 'number' || typeof x === 'boolean' || (typeof x === 'object' && x !== null && 'ndim' in x && x.ndim === 0);
 
 export const ravel = (x: ArrayLike): Value => lift(x).reshape([-1]);
 export function squeeze(x: ArrayLike, axis?: Axis): Value {
   const value = lift(x);
-  const dropped = axis === undefined || axis === null ? value.shape.flatMap((extent, k) => (extent === 1 ? [k] : [])) : axesOf('squeeze', axis, value);
-  for (const k of dropped) if (value.shape[k] !== 1) throw shapesDisagree('squeeze', [printAval(value.aval)], `axis ${k} has ${value.shape[k]} elements`);
+  const dropped =
+    axis === undefined || axis === null ? value.shape.flatMap((extent, k) => (extent === 1 ? [k] : [])) : axesOf('squeeze', axis, value);
+  for (const k of dropped)
+    if (value.shape[k] !== 1) throw shapesDisagree('squeeze', [printAval(value.aval)], `axis ${k} has ${value.shape[k]} elements`);
   return value.reshape(value.shape.filter((_, k) => !dropped.includes(k)));
 }
 export function expandDims(x: ArrayLike, axis: number | readonly number[]): Value {
@@ -51,7 +57,11 @@ export function swapaxes(x: ArrayLike, a: number, b: number): Value {
 }
 export const matrixTranspose = (x: ArrayLike): Value => swapaxes(x, -1, -2);
 
-export const broadcastShapes = (...shapes: readonly Shape[]): Shape => broadcastShape('broadcastShapes', shapes.map((own) => ({ shape: own, dtype: 'float32' }))) as Shape;
+export const broadcastShapes = (...shapes: readonly Shape[]): Shape =>
+  broadcastShape(
+    'broadcastShapes',
+    shapes.map((own) => ({ shape: own, dtype: 'float32' })),
+  ) as Shape;
 export function broadcastArrays(...arrays: readonly ArrayLike[]): Value[] {
   const values = arrays.map(lift);
   const whole = broadcastShapes(...values.map((x) => x.shape));
@@ -64,13 +74,22 @@ export const concatenate = composed('concatenate', (arrays: readonly ArrayLike[]
   if (values.length === 0) throw shapesDisagree('concatenate', ['[]'], 'it needs at least one array');
   const type = commonType(values);
   const along = axisOf('concatenate', axis ?? 0, values[0]!.aval);
-  return values.length === 1 ? values[0]! : apply(s.concatenateEntry, values.map((x) => typed(x, { dtype: type.dtype })), { axis: along });
+  return values.length === 1
+    ? values[0]!
+    : apply(
+        s.concatenateEntry,
+        values.map((x) => typed(x, { dtype: type.dtype })),
+        { axis: along },
+      );
 });
 /** Side by side along a new axis. */
 export const stack = composed('stack', (arrays: readonly ArrayLike[], axis: number = 0): Value => {
   const values = arrays.map(lift);
   const at = axis < 0 ? axis + (values[0]?.ndim ?? 0) + 1 : axis;
-  return concatenate(values.map((x) => expandDims(x, at)), at);
+  return concatenate(
+    values.map((x) => expandDims(x, at)),
+    at,
+  );
 });
 const atLeast = (x: Value, rank: 1 | 2 | 3): Value => {
   if (x.ndim >= rank) return x;
@@ -78,11 +97,31 @@ const atLeast = (x: Value, rank: 1 | 2 | 3): Value => {
   if (rank === 2) return x.reshape([1, x.ndim === 0 ? 1 : x.shape[0]!]);
   return x.ndim === 2 ? x.reshape([...x.shape, 1]) : x.reshape([1, x.ndim === 0 ? 1 : x.shape[0]!, 1]);
 };
-export const hstack = composed('hstack', (arrays: readonly ArrayLike[]): Value => { const list = arrays.map((x) => atLeast(lift(x), 1)); return concatenate(list, list[0]!.ndim === 1 ? 0 : 1); });
-export const vstack = composed('vstack', (arrays: readonly ArrayLike[]): Value => concatenate(arrays.map((x) => atLeast(lift(x), 2)), 0));
-export const dstack = composed('dstack', (arrays: readonly ArrayLike[]): Value => concatenate(arrays.map((x) => atLeast(lift(x), 3)), 2));
-export const columnStack = composed('columnStack', (arrays: readonly ArrayLike[]): Value => concatenate(arrays.map(lift).map((x) => (x.ndim < 2 ? x.reshape([-1, 1]) : x)), 1));
-export const append = composed('append', (x: ArrayLike, values: ArrayLike, axis: number | null = null): Value => concatenate([x, values], axis));
+export const hstack = composed('hstack', (arrays: readonly ArrayLike[]): Value => {
+  const list = arrays.map((x) => atLeast(lift(x), 1));
+  return concatenate(list, list[0]!.ndim === 1 ? 0 : 1);
+});
+export const vstack = composed('vstack', (arrays: readonly ArrayLike[]): Value =>
+  concatenate(
+    arrays.map((x) => atLeast(lift(x), 2)),
+    0,
+  ),
+);
+export const dstack = composed('dstack', (arrays: readonly ArrayLike[]): Value =>
+  concatenate(
+    arrays.map((x) => atLeast(lift(x), 3)),
+    2,
+  ),
+);
+export const columnStack = composed('columnStack', (arrays: readonly ArrayLike[]): Value =>
+  concatenate(
+    arrays.map(lift).map((x) => (x.ndim < 2 ? x.reshape([-1, 1]) : x)),
+    1,
+  ),
+);
+export const append = composed('append', (x: ArrayLike, values: ArrayLike, axis: number | null = null): Value =>
+  concatenate([x, values], axis),
+);
 
 export function unstack(x: ArrayLike, axis = 0): Value[] {
   const value = lift(x);
@@ -92,14 +131,17 @@ export function unstack(x: ArrayLike, axis = 0): Value[] {
 const cut = (value: Value, axis: number, ends: readonly number[]): Value[] => {
   const extent = value.shape[axis]!;
   const bounds = [0, ...ends.map((end) => Math.max(0, Math.min(extent, end < 0 ? end + extent : end))), extent];
-  return bounds.slice(1).map((stop, k) => value.slice(...Array.from({ length: axis }, (): Index => []), [Math.min(bounds[k]!, stop), stop]));
+  return bounds
+    .slice(1)
+    .map((stop, k) => value.slice(...Array.from({ length: axis }, (): Index => []), [Math.min(bounds[k]!, stop), stop]));
 };
 /** Parts of equal length along an axis, or parts that end at the given places. */
 export function split(x: ArrayLike, sections: number | readonly number[], axis = 0): Value[] {
   const value = lift(x);
   const along = axisOf('split', axis, value.aval);
   if (typeof sections !== 'number') return cut(value, along, sections);
-  if (value.shape[along]! % sections !== 0) throw shapesDisagree('split', [printAval(value.aval)], `${value.shape[along]} elements don't divide into ${sections} equal parts`);
+  if (value.shape[along]! % sections !== 0)
+    throw shapesDisagree('split', [printAval(value.aval)], `${value.shape[along]} elements don't divide into ${sections} equal parts`);
   return arraySplit(value, sections, along);
 }
 /** The same, where the first parts may be one longer. */
@@ -108,7 +150,11 @@ export function arraySplit(x: ArrayLike, sections: number | readonly number[], a
   const along = axisOf('arraySplit', axis, value.aval);
   if (typeof sections !== 'number') return cut(value, along, sections);
   const [each, longer] = [Math.floor(value.shape[along]! / sections), value.shape[along]! % sections];
-  return cut(value, along, Array.from({ length: sections - 1 }, (_, k) => (k + 1) * each + Math.min(k + 1, longer)));
+  return cut(
+    value,
+    along,
+    Array.from({ length: sections - 1 }, (_, k) => (k + 1) * each + Math.min(k + 1, longer)),
+  );
 }
 export const vsplit = (x: ArrayLike, sections: number | readonly number[]): Value[] => split(x, sections, 0);
 export const hsplit = (x: ArrayLike, sections: number | readonly number[]): Value[] => split(x, sections, lift(x).ndim === 1 ? 0 : 1);
@@ -125,10 +171,14 @@ export const rot90 = composed('rot90', (x: ArrayLike, k: number = 1, axes: reado
   const value = lift(x);
   const [a, b] = axes.map((axis) => axisOf('rot90', axis, value.aval)) as [number, number];
   switch (((k % 4) + 4) % 4) {
-    case 0: return value;
-    case 1: return flip(swapaxes(value, a, b), a);
-    case 2: return flip(value, [a, b]);
-    default: return swapaxes(flip(value, a), a, b);
+    case 0:
+      return value;
+    case 1:
+      return flip(swapaxes(value, a, b), a);
+    case 2:
+      return flip(value, [a, b]);
+    default:
+      return swapaxes(flip(value, a), a, b);
   }
 });
 /** Elements pushed along axes; what leaves at the end comes in at the start. */
@@ -139,7 +189,7 @@ export const roll = composed('roll', (x: ArrayLike, shift: number | readonly num
   return axes.reduce<Value>((rolled, own, k) => {
     const along = axisOf('roll', own, value.aval);
     const extent = value.shape[along]!;
-    const by = extent === 0 ? 0 : ((((typeof shift === 'number' ? shift : shift[k]!) % extent) + extent) % extent);
+    const by = extent === 0 ? 0 : (((typeof shift === 'number' ? shift : shift[k]!) % extent) + extent) % extent;
     if (by === 0) return rolled;
     return concatenate([s.sliceAlong(rolled, along, extent - by, extent), s.sliceAlong(rolled, along, 0, extent - by)], along);
   }, value);
@@ -148,7 +198,9 @@ export const repeat = composed('repeat', (x: ArrayLike, repeats: number, axis?: 
   const value = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);
   const along = axisOf('repeat', axis ?? 0, value.aval);
   const spread = [...value.shape.slice(0, along + 1), repeats, ...value.shape.slice(along + 1)];
-  return expandDims(value, along + 1).broadcastTo(spread).reshape(value.shape.map((extent, k) => (k === along ? extent * repeats : extent)));
+  return expandDims(value, along + 1)
+    .broadcastTo(spread)
+    .reshape(value.shape.map((extent, k) => (k === along ? extent * repeats : extent)));
 });
 export const tile = composed('tile', (x: ArrayLike, reps: number | readonly number[]): Value => {
   const list = typeof reps === 'number' ? [reps] : reps;
@@ -157,23 +209,37 @@ export const tile = composed('tile', (x: ArrayLike, reps: number | readonly numb
   const value = own.reshape([...Array.from({ length: rank - own.ndim }, () => 1), ...own.shape]);
   const times = [...Array.from({ length: rank - list.length }, () => 1), ...list];
   const paired = value.shape.flatMap((extent) => [1, extent]);
-  return value.reshape(paired).broadcastTo(value.shape.flatMap((extent, k) => [times[k]!, extent])).reshape(value.shape.map((extent, k) => extent * times[k]!));
+  return value
+    .reshape(paired)
+    .broadcastTo(value.shape.flatMap((extent, k) => [times[k]!, extent]))
+    .reshape(value.shape.map((extent, k) => extent * times[k]!));
 });
 
-export interface PadOptions { readonly mode?: 'constant' | 'edge' | 'reflect' | 'symmetric' | 'wrap'; readonly constantValues?: number }
+export interface PadOptions {
+  readonly mode?: 'constant' | 'edge' | 'reflect' | 'symmetric' | 'wrap';
+  readonly constantValues?: number;
+}
 /** A border: a number or a pair for all axes, a pair for each, or pairs by axis. */
-export const pad = composed('pad', (x: ArrayLike, width: number | Pair | readonly Pair[] | Readonly<Record<number, Pair>>, options: PadOptions = {}): Value => {
-  const value = lift(x);
-  const pairs = pairsOf(width, value);
-  const { mode = 'constant' } = options;
-  if (mode === 'constant')
-    return apply(s.padEntry, [value], { value: options.constantValues ?? 0, low: pairs.map(([low]) => low), high: pairs.map(([, high]) => high), interior: pairs.map(() => 0) });
-  return pairs.reduce((padded, [low, high], axis) => {
-    const extent = padded.shape[axis]!;
-    const index = s.iota([low + extent + high], 0, 'int32').sub(low);
-    return padded.take(borderIndex(index, extent, mode), axis);
-  }, value);
-});
+export const pad = composed(
+  'pad',
+  (x: ArrayLike, width: number | Pair | readonly Pair[] | Readonly<Record<number, Pair>>, options: PadOptions = {}): Value => {
+    const value = lift(x);
+    const pairs = pairsOf(width, value);
+    const { mode = 'constant' } = options;
+    if (mode === 'constant')
+      return apply(s.padEntry, [value], {
+        value: options.constantValues ?? 0,
+        low: pairs.map(([low]) => low),
+        high: pairs.map(([, high]) => high),
+        interior: pairs.map(() => 0),
+      });
+    return pairs.reduce((padded, [low, high], axis) => {
+      const extent = padded.shape[axis]!;
+      const index = s.iota([low + extent + high], 0, 'int32').sub(low);
+      return padded.take(borderIndex(index, extent, mode), axis);
+    }, value);
+  },
+);
 function pairsOf(width: number | Pair | readonly Pair[] | Readonly<Record<number, Pair>>, value: Value): readonly Pair[] {
   if (typeof width === 'number') return value.shape.map((): Pair => [width, width]);
   if (Array.isArray(width)) {
@@ -181,13 +247,17 @@ function pairsOf(width: number | Pair | readonly Pair[] | Readonly<Record<number
     const list = width as readonly Pair[];
     return list.length === 1 ? value.shape.map(() => list[0]!) : value.shape.map((_, k) => list[k]!);
   }
-  const byAxis = new Map(Object.entries(width as Readonly<Record<number, Pair>>).map(([axis, pair]) => [axisOf('pad', Number(axis), value.aval), pair]));
+  const byAxis = new Map(
+    Object.entries(width as Readonly<Record<number, Pair>>).map(([axis, pair]) => [axisOf('pad', Number(axis), value.aval), pair]),
+  );
   return value.shape.map((_, k) => byAxis.get(k) ?? [0, 0]);
 }
 function borderIndex(index: Value, extent: number, mode: 'edge' | 'reflect' | 'symmetric' | 'wrap'): Value {
   switch (mode) {
-    case 'edge': return index.maximum(0).minimum(extent - 1);
-    case 'wrap': return index.mod(extent);
+    case 'edge':
+      return index.maximum(0).minimum(extent - 1);
+    case 'wrap':
+      return index.mod(extent);
     case 'reflect': {
       const period = Math.max(1, 2 * extent - 2);
       const around = index.mod(period);
@@ -201,6 +271,8 @@ function borderIndex(index: Value, extent: number, mode: 'edge' | 'reflect' | 's
 }
 export const meshgrid = composed('meshgrid', (arrays: readonly ArrayLike[], options: { readonly indexing?: 'xy' | 'ij' } = {}): Value[] => {
   const values = arrays.map((x) => lift(x).reshape([-1]));
-  const grids = values.map((x, k) => x.reshape(values.map((_, j) => (j === k ? x.size : 1))).broadcastTo(values.map((other) => other.size)));
+  const grids = values.map((x, k) =>
+    x.reshape(values.map((_, j) => (j === k ? x.size : 1))).broadcastTo(values.map((other) => other.size)),
+  );
   return (options.indexing ?? 'xy') === 'xy' && values.length > 1 ? grids.map((grid) => swapaxes(grid, 0, 1)) : grids;
 });

@@ -41,7 +41,10 @@ function sortedRows(values: Value): { readonly values: Value; readonly positions
   let positions = s.iota([rows, size], 1, 'int32');
   for (let block = 2; block <= size; block *= 2)
     for (let distance = block / 2; distance >= 1; distance /= 2) {
-      const split = (x: Value): readonly [Value, Value] => { const pairs = x.reshape([rows, size / (2 * distance), 2, distance]); return [pairs.takeSlice(2, 0), pairs.takeSlice(2, 1)]; };
+      const split = (x: Value): readonly [Value, Value] => {
+        const pairs = x.reshape([rows, size / (2 * distance), 2, distance]);
+        return [pairs.takeSlice(2, 0), pairs.takeSlice(2, 1)];
+      };
       const [low, high] = split(own);
       const [lowAt, highAt] = split(positions);
       const start = s.iota([rows, size / (2 * distance), distance], 1, 'int32').mul(2 * distance);
@@ -91,16 +94,26 @@ export const takeAlongAxis = composed('takeAlongAxis', (x: ArrayLike, indices: A
   const [value, index] = [lift(x), lift(indices)];
   const along = axisOf('takeAlongAxis', axis, value.aval);
   const shape = value.shape.map((extent, k) => (k === along ? index.shape[k]! : Math.max(extent, index.shape[k]!)));
-  const positions = value.shape.map((extent, k) => k === along ? fromFront(index, extent).broadcastTo(shape) : extent === 1 ? s.full(shape, 0, 'int32') : s.iota(shape, k, 'int32'));
-  return gather(value, positions, value.shape.map((_, k) => k), 0);
+  const positions = value.shape.map((extent, k) =>
+    k === along ? fromFront(index, extent).broadcastTo(shape) : extent === 1 ? s.full(shape, 0, 'int32') : s.iota(shape, k, 'int32'),
+  );
+  return gather(
+    value,
+    positions,
+    value.shape.map((_, k) => k),
+    0,
+  );
 });
 /** Where each query would be put to keep ascending `sorted` in order. */
-export const searchsorted = composed('searchsorted', (sorted: ArrayLike, queries: ArrayLike, options: { readonly side?: 'left' | 'right' } = {}): Value => {
-  const [row, wanted] = [lift(sorted), lift(queries)];
-  const column = wanted.reshape([...wanted.shape, 1]);
-  const before = options.side === 'right' ? row.lessEqual(column) : row.less(column);
-  return before.astype('int32').sum(-1);
-});
+export const searchsorted = composed(
+  'searchsorted',
+  (sorted: ArrayLike, queries: ArrayLike, options: { readonly side?: 'left' | 'right' } = {}): Value => {
+    const [row, wanted] = [lift(sorted), lift(queries)];
+    const column = wanted.reshape([...wanted.shape, 1]);
+    const before = options.side === 'right' ? row.lessEqual(column) : row.less(column);
+    return before.astype('int32').sum(-1);
+  },
+);
 export const isin = composed('isin', (x: ArrayLike, among: ArrayLike, options: { readonly invert?: boolean } = {}): Value => {
   const value = lift(x);
   const found = any(value.reshape([...value.shape, 1]).equal(lift(among).reshape([-1])), -1);
@@ -111,5 +124,8 @@ export const median = composed('median', (x: ArrayLike, axis?: number | null): V
   const along = axisOf('median', axis ?? 0, value.aval);
   const ascending = sort(value.astype('float32'), along);
   const n = value.shape[along]!;
-  return ascending.takeSlice(along, Math.floor((n - 1) / 2)).add(ascending.takeSlice(along, Math.floor(n / 2))).mul(0.5);
+  return ascending
+    .takeSlice(along, Math.floor((n - 1) / 2))
+    .add(ascending.takeSlice(along, Math.floor(n / 2)))
+    .mul(0.5);
 });

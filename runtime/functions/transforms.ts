@@ -3,7 +3,7 @@
  *
  * A function is traced to a program, the program is transformed, and the result is applied in the interpreter in force:
  * outside of jit as one compiled program, inside as more equations. So they nest in any order. Depends on: core, ops,
- * control, ir, trace, transforms.
+ * control, ir, trace, transforms. Long because: all of them share how a function of trees is traced.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
@@ -51,14 +51,23 @@ const nameOf = (f: { readonly name: string }): string => f.name || 'anonymous';
 const argumentName = (position: number): string => `argument ${position}`;
 
 /** Traces `f` over chosen leaves; the structure of its result is left in `result`. */
-function traced(f: Call, chosen: Chosen, options?: { readonly axes?: ReadonlyMap<string, number>; readonly avals?: readonly KnownAval[] }): { readonly program: TracedProgram; readonly result: Structure } {
+function traced(
+  f: Call,
+  chosen: Chosen,
+  options?: { readonly axes?: ReadonlyMap<string, number>; readonly avals?: readonly KnownAval[] },
+): { readonly program: TracedProgram; readonly result: Structure } {
   let result: Structure | undefined;
-  const program = trace(nameOf(f), (leaves) => {
-    const flat = flatten(f(...chosen.withLeaves(leaves)));
-    result = flat.structure;
-    const paths = leafPaths(flat.structure, 'result');
-    return flat.leaves.map((leaf, k) => asValue(leaf, paths[k]!));
-  }, options?.avals ?? chosen.values.map(knownAvalOf), options?.axes ? { axes: options.axes } : {});
+  const program = trace(
+    nameOf(f),
+    (leaves) => {
+      const flat = flatten(f(...chosen.withLeaves(leaves)));
+      result = flat.structure;
+      const paths = leafPaths(flat.structure, 'result');
+      return flat.leaves.map((leaf, k) => asValue(leaf, paths[k]!));
+    },
+    options?.avals ?? chosen.values.map(knownAvalOf),
+    options?.axes ? { axes: options.axes } : {},
+  );
   return { program, result: result! };
 }
 
@@ -70,23 +79,39 @@ export interface GradOptions {
 }
 
 /** What `valueAndGrad` works out: the value, what was passed on, and gradients per differentiated argument. */
-function valuesAndGradients(f: Call, options: GradOptions, args: readonly unknown[], withValue: boolean): { readonly value: unknown; readonly gradients: readonly unknown[] } {
+function valuesAndGradients(
+  f: Call,
+  options: GradOptions,
+  args: readonly unknown[],
+  withValue: boolean,
+): { readonly value: unknown; readonly gradients: readonly unknown[] } {
   const { argnums = 0, hasAux = false } = options;
   const positions = typeof argnums === 'number' ? [argnums] : argnums;
   const chosen = choose(args, positions, argumentName);
   chosen.values.forEach((x, k) => {
-    if (!isFloat(x.dtype)) throw new TypeError(`grad of \`${nameOf(f)}\`: ${chosen.paths[k]!} is ${printAval(x.aval)}, and only floats have gradients; leave it out of argnums or convert it`);
+    if (!isFloat(x.dtype))
+      throw new TypeError(
+        `grad of \`${nameOf(f)}\`: ${chosen.paths[k]!} is ${printAval(x.aval)}, and only floats have gradients; leave it out of argnums or convert it`,
+      );
   });
   let result: Structure | undefined;
-  const outputs = asWhole(`grad ${nameOf(f)}`, (values) => {
-    const { program, result: structure } = traced(f, chosen);
-    result = structure;
-    checkLoss(f, structure, program, hasAux);
-    const { results, pull } = forward(program, values, values.map(() => true));
-    const seed = full([], 1, results[0]!.dtype);
-    const gradients = pull(results.map((_, k) => (k === 0 ? seed : undefined)));
-    return [...results.slice(withValue ? 0 : 1), ...gradients.map((g, k) => g ?? zeros(knownAvalOf(values[k]!)))];
-  }, chosen.values);
+  const outputs = asWhole(
+    `grad ${nameOf(f)}`,
+    (values) => {
+      const { program, result: structure } = traced(f, chosen);
+      result = structure;
+      checkLoss(f, structure, program, hasAux);
+      const { results, pull } = forward(
+        program,
+        values,
+        values.map(() => true),
+      );
+      const seed = full([], 1, results[0]!.dtype);
+      const gradients = pull(results.map((_, k) => (k === 0 ? seed : undefined)));
+      return [...results.slice(withValue ? 0 : 1), ...gradients.map((g, k) => g ?? zeros(knownAvalOf(values[k]!)))];
+    },
+    chosen.values,
+  );
   // A value that nobody asked for is no output: nobody would free it.
   const all = withValue ? outputs : [undefined, ...outputs];
   const count = leafCount(result!);
@@ -95,13 +120,28 @@ function valuesAndGradients(f: Call, options: GradOptions, args: readonly unknow
 }
 
 function checkLoss(f: Call, structure: Structure, program: TracedProgram, hasAux: boolean): void {
-  const single = structure.kind === 'leaf' || (hasAux && structure.kind === 'list' && structure.items.length === 2 && structure.items[0]!.kind === 'leaf');
+  const single =
+    structure.kind === 'leaf' ||
+    (hasAux && structure.kind === 'list' && structure.items.length === 2 && structure.items[0]!.kind === 'leaf');
   const loss = program.outputs[0];
-  if (!single || loss === undefined) throw new TidemarkError('grad-scalar', `grad of \`${nameOf(f)}\`: it returns ${printStructure(structure)}`, [], hasAux ? 'return [loss, rest], with one array as loss' : 'return one array, or use hasAux for a function that returns [loss, rest]');
-  if (loss.aval.shape.length !== 0 || !isFloat(loss.aval.dtype)) throw new TidemarkError('grad-scalar', `grad of \`${nameOf(f)}\`: it returns ${printAval(loss.aval)}, and only a single float has a gradient`, [], 'reduce it, for example with mean() or sum()');
+  if (!single || loss === undefined)
+    throw new TidemarkError(
+      'grad-scalar',
+      `grad of \`${nameOf(f)}\`: it returns ${printStructure(structure)}`,
+      [],
+      hasAux ? 'return [loss, rest], with one array as loss' : 'return one array, or use hasAux for a function that returns [loss, rest]',
+    );
+  if (loss.aval.shape.length !== 0 || !isFloat(loss.aval.dtype))
+    throw new TidemarkError(
+      'grad-scalar',
+      `grad of \`${nameOf(f)}\`: it returns ${printAval(loss.aval)}, and only a single float has a gradient`,
+      [],
+      'reduce it, for example with mean() or sum()',
+    );
 }
 
-const oneOrAll = (gradients: readonly unknown[], options: GradOptions): unknown => (typeof (options.argnums ?? 0) === 'number' ? gradients[0] : gradients);
+const oneOrAll = (gradients: readonly unknown[], options: GradOptions): unknown =>
+  typeof (options.argnums ?? 0) === 'number' ? gradients[0] : gradients;
 
 export function grad(f: Call, options: GradOptions = {}): Call {
   return named(`grad ${nameOf(f)}`, (...args) => {
@@ -124,15 +164,21 @@ export const named = <F extends (...args: never[]) => unknown>(name: string, f: 
 const every = (args: readonly unknown[]): readonly number[] => args.map((_, k) => k);
 
 /** A program of all arguments, closed; constants come first. */
-function closedProgram(f: Call, chosen: Chosen): { readonly program: TracedProgram; readonly constants: readonly Value[]; readonly result: Structure } {
+function closedProgram(
+  f: Call,
+  chosen: Chosen,
+): { readonly program: TracedProgram; readonly constants: readonly Value[]; readonly result: Structure } {
   const { program, result } = traced(f, chosen);
   return { ...closed(program), result };
 }
 
-interface AuxOptions { readonly hasAux?: boolean }
+interface AuxOptions {
+  readonly hasAux?: boolean;
+}
 
 /** Separates the result [out, rest] of a function with `hasAux`. */
-const withoutAux = (value: unknown, options: AuxOptions): { readonly out: unknown; readonly aux: readonly unknown[] } => (options.hasAux ? { out: (value as readonly unknown[])[0], aux: [(value as readonly unknown[])[1]] } : { out: value, aux: [] });
+const withoutAux = (value: unknown, options: AuxOptions): { readonly out: unknown; readonly aux: readonly unknown[] } =>
+  options.hasAux ? { out: (value as readonly unknown[])[0], aux: [(value as readonly unknown[])[1]] } : { out: value, aux: [] };
 
 /** [f(...primals), cotangents of f's result -> list of cotangents of its arguments]. The function may be called again and again. */
 export function vjp(f: Call, primals: readonly unknown[], options: AuxOptions = {}): unknown[] {
@@ -147,7 +193,9 @@ export function vjp(f: Call, primals: readonly unknown[], options: AuxOptions = 
   const pull = (cotangents: unknown): unknown[] => {
     const given = flatten(cotangents).leaves.map((leaf, k) => asValue(leaf, `cotangent ${k}`));
     if (given.length !== outCount) throw new TypeError(`vjp of \`${nameOf(f)}\` got ${given.length} cotangents for ${outCount} results`);
-    const moving = split.moving.flatMap((moves, k) => (moves ? [k < outCount ? fitted(given[k]!, outputs[k]!) : zeros(knownAvalOf(outputs[k]!))] : []));
+    const moving = split.moving.flatMap((moves, k) =>
+      moves ? [k < outCount ? fitted(given[k]!, outputs[k]!) : zeros(knownAvalOf(outputs[k]!))] : [],
+    );
     const leaving = runProgram(split.linear, [...residuals, ...moving]);
     let next = 0;
     return chosen.withLeaves(chosen.values.map((x) => (isFloat(x.dtype) ? leaving[next++]! : full(x.shape, 0, 'float32'))));
@@ -155,23 +203,35 @@ export function vjp(f: Call, primals: readonly unknown[], options: AuxOptions = 
   return [out, Object.assign(pull, { dispose: disposer(residuals, chosen.values) }), ...aux];
 }
 /** Frees what a linear map keeps from the forward pass, where nobody else can: the arguments are the caller's. */
-const disposer = (residuals: readonly Value[], own: readonly Value[] = []) => (): void => { for (const residual of residuals) if (!own.includes(residual)) residual.dispose(); };
-const fitted = (cotangent: Value, like: Value): Value => (cotangent.dtype === like.dtype && sameShape(cotangent.shape, like.shape) ? cotangent : cotangent.astype(like.dtype).broadcastTo(like.shape));
+const disposer =
+  (residuals: readonly Value[], own: readonly Value[] = []) =>
+  (): void => {
+    for (const residual of residuals) if (!own.includes(residual)) residual.dispose();
+  };
+const fitted = (cotangent: Value, like: Value): Value =>
+  cotangent.dtype === like.dtype && sameShape(cotangent.shape, like.shape)
+    ? cotangent
+    : cotangent.astype(like.dtype).broadcastTo(like.shape);
 
 /** [f(...primals), its tangent along `tangents`]. */
 export function jvp(f: Call, primals: readonly unknown[], tangents: readonly unknown[], options: AuxOptions = {}): unknown[] {
   const chosen = choose(primals, every(primals), argumentName);
   const moving = choose(tangents, every(tangents), (k) => `tangent ${k}`).values;
-  if (moving.length !== chosen.values.length) throw new TypeError(`jvp of \`${nameOf(f)}\` got ${moving.length} tangents for ${chosen.values.length} arrays`);
+  if (moving.length !== chosen.values.length)
+    throw new TypeError(`jvp of \`${nameOf(f)}\` got ${moving.length} tangents for ${chosen.values.length} arrays`);
   let result: Structure | undefined;
-  const outputs = asWhole(`jvp ${nameOf(f)}`, (values) => {
-    const own = values.slice(0, chosen.values.length);
-    const { program, result: structure } = traced(f, chosen);
-    result = structure;
-    const directions = own.map((x, k) => (isFloat(x.dtype) ? fitted(values[own.length + k]!, x) : undefined));
-    const { results, tangents: out } = pushForward(program, own, directions);
-    return [...results, ...results.map((x, k) => out[k] ?? full(x.shape, 0, isFloat(x.dtype) ? x.dtype : 'float32'))];
-  }, [...chosen.values, ...moving]);
+  const outputs = asWhole(
+    `jvp ${nameOf(f)}`,
+    (values) => {
+      const own = values.slice(0, chosen.values.length);
+      const { program, result: structure } = traced(f, chosen);
+      result = structure;
+      const directions = own.map((x, k) => (isFloat(x.dtype) ? fitted(values[own.length + k]!, x) : undefined));
+      const { results, tangents: out } = pushForward(program, own, directions);
+      return [...results, ...results.map((x, k) => out[k] ?? full(x.shape, 0, isFloat(x.dtype) ? x.dtype : 'float32'))];
+    },
+    [...chosen.values, ...moving],
+  );
   const count = leafCount(result!);
   const { out, aux } = withoutAux(rebuild(result!, outputs.slice(0, count)), options);
   return [out, withoutAux(rebuild(result!, outputs.slice(count)), options).out, ...aux];
@@ -197,39 +257,62 @@ export function linearize(f: Call, primals: readonly unknown[], options: AuxOpti
 /** Rows of the identity in the shape of `x`: one direction per element. */
 const directions = (x: KnownAval): Value => {
   const count = x.shape.reduce((a, b) => a * b, 1);
-  return iota([count, count], 0, 'int32').equal(iota([count, count], 1, 'int32')).astype(x.dtype).reshape([count, ...x.shape]);
+  return iota([count, count], 0, 'int32')
+    .equal(iota([count, count], 1, 'int32'))
+    .astype(x.dtype)
+    .reshape([count, ...x.shape]);
 };
 
-interface JacobianOptions { readonly argnums?: number }
+interface JacobianOptions {
+  readonly argnums?: number;
+}
 
 function jacobian(f: Call, options: JacobianOptions, args: readonly unknown[], kind: 'forward' | 'reverse'): unknown {
   const position = options.argnums ?? 0;
   const chosen = choose(args, [position], argumentName);
-  if (chosen.values.length !== 1) throw new TypeError(`${kind === 'forward' ? 'jacfwd' : 'jacrev'} of \`${nameOf(f)}\`: argument ${position} has to be one array`);
+  if (chosen.values.length !== 1)
+    throw new TypeError(`${kind === 'forward' ? 'jacfwd' : 'jacrev'} of \`${nameOf(f)}\`: argument ${position} has to be one array`);
   let result: Structure | undefined;
-  const outputs = asWhole(`jacobian ${nameOf(f)}`, ([x]) => {
-    const { program, constants, result: structure } = closedProgram(f, chosen);
-    result = structure;
-    const wanted = [...constants.map(() => false), true];
-    const inputs = [...constants, x!];
-    if (kind === 'forward') {
-      const split = splitForward(program, wanted);
-      const { residuals } = ran(split, inputs);
-      const { results, axes } = batchProgram(split.linear, [...residuals, directions(knownAvalOf(x!))], [...residuals.map(() => undefined), 0], x!.size);
-      return results.map((y, k) => { const front = withAxisAt(y, axes[k], 0, x!.size); return front.moveAxis(0, front.ndim - 1).reshape([...front.shape.slice(1), ...x!.shape]); });
-    }
-    const split = splitBackward(program, wanted);
-    const { residuals, outputs: values } = ran(split, inputs);
-    const moving = split.moving.flatMap((moves, k) => (moves ? [k] : []));
-    return program.outputs.map((atom, k) => {
-      if (!moving.includes(k)) return full([...atom.aval.shape, ...x!.shape], 0, x!.dtype);
-      const y = knownAvalOf(values[k]!);
-      const count = y.shape.reduce((a, b) => a * b, 1);
-      const cotangents = moving.map((other) => (other === k ? directions(y) : zeros(knownAvalOf(values[other]!))));
-      const { results, axes } = batchProgram(split.linear, [...residuals, ...cotangents], [...residuals.map(() => undefined), ...moving.map((other) => (other === k ? 0 : undefined))], count);
-      return withAxisAt(results[0]!, axes[0], 0, count).reshape([...y.shape, ...x!.shape]);
-    });
-  }, chosen.values);
+  const outputs = asWhole(
+    `jacobian ${nameOf(f)}`,
+    ([x]) => {
+      const { program, constants, result: structure } = closedProgram(f, chosen);
+      result = structure;
+      const wanted = [...constants.map(() => false), true];
+      const inputs = [...constants, x!];
+      if (kind === 'forward') {
+        const split = splitForward(program, wanted);
+        const { residuals } = ran(split, inputs);
+        const { results, axes } = batchProgram(
+          split.linear,
+          [...residuals, directions(knownAvalOf(x!))],
+          [...residuals.map(() => undefined), 0],
+          x!.size,
+        );
+        return results.map((y, k) => {
+          const front = withAxisAt(y, axes[k], 0, x!.size);
+          return front.moveAxis(0, front.ndim - 1).reshape([...front.shape.slice(1), ...x!.shape]);
+        });
+      }
+      const split = splitBackward(program, wanted);
+      const { residuals, outputs: values } = ran(split, inputs);
+      const moving = split.moving.flatMap((moves, k) => (moves ? [k] : []));
+      return program.outputs.map((atom, k) => {
+        if (!moving.includes(k)) return full([...atom.aval.shape, ...x!.shape], 0, x!.dtype);
+        const y = knownAvalOf(values[k]!);
+        const count = y.shape.reduce((a, b) => a * b, 1);
+        const cotangents = moving.map((other) => (other === k ? directions(y) : zeros(knownAvalOf(values[other]!))));
+        const { results, axes } = batchProgram(
+          split.linear,
+          [...residuals, ...cotangents],
+          [...residuals.map(() => undefined), ...moving.map((other) => (other === k ? 0 : undefined))],
+          count,
+        );
+        return withAxisAt(results[0]!, axes[0], 0, count).reshape([...y.shape, ...x!.shape]);
+      });
+    },
+    chosen.values,
+  );
   return rebuild(result!, outputs);
 }
 function ran(split: Split, inputs: readonly Value[]): { readonly residuals: readonly Value[]; readonly outputs: readonly Value[] } {
@@ -238,9 +321,11 @@ function ran(split: Split, inputs: readonly Value[]): { readonly residuals: read
 }
 
 /** All partial derivatives, by forward mode: good for few inputs. Shape: result's, then argument's. */
-export const jacfwd = (f: Call, options: JacobianOptions = {}): Call => named(`jacfwd ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'forward'));
+export const jacfwd = (f: Call, options: JacobianOptions = {}): Call =>
+  named(`jacfwd ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'forward'));
 /** All partial derivatives, by reverse mode: good for few results. */
-export const jacrev = (f: Call, options: JacobianOptions = {}): Call => named(`jacrev ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'reverse'));
+export const jacrev = (f: Call, options: JacobianOptions = {}): Call =>
+  named(`jacrev ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'reverse'));
 /** Second derivatives. */
 export const hessian = (f: Call, options: JacobianOptions = {}): Call => jacfwd(jacrev(f, options), options);
 
@@ -254,12 +339,16 @@ export interface VmapOptions {
 
 /** One axis per leaf from a tree of axes that is a prefix of the argument's tree. */
 function leafAxes(axes: unknown, structure: Structure): readonly (number | undefined)[] {
-  if (axes === null || axes === undefined || typeof axes === 'number') return Array.from({ length: leafCount(structure) }, () => axes ?? undefined);
+  if (axes === null || axes === undefined || typeof axes === 'number')
+    return Array.from({ length: leafCount(structure) }, () => axes ?? undefined);
   switch (structure.kind) {
     case 'leaf':
-    case 'nothing': return Array.from({ length: leafCount(structure) }, () => undefined);
-    case 'list': return structure.items.flatMap((item, k) => leafAxes((axes as readonly unknown[])[k], item));
-    case 'record': return structure.items.flatMap((item, k) => leafAxes((axes as Readonly<Record<string, unknown>>)[structure.keys[k]!], item));
+    case 'nothing':
+      return Array.from({ length: leafCount(structure) }, () => undefined);
+    case 'list':
+      return structure.items.flatMap((item, k) => leafAxes((axes as readonly unknown[])[k], item));
+    case 'record':
+      return structure.items.flatMap((item, k) => leafAxes((axes as Readonly<Record<string, unknown>>)[structure.keys[k]!], item));
   }
 }
 
@@ -268,7 +357,8 @@ function leafAxes(axes: unknown, structure: Structure): readonly (number | undef
  * front (`outAxes`). Numbers and other values are passed on as they are.
  */
 export function vmap(f: Call, inAxes: number | readonly Axes[] | VmapOptions = 0, outAxes: Axes = 0): Call {
-  const options: VmapOptions = typeof inAxes === 'object' && !Array.isArray(inAxes) ? (inAxes as VmapOptions) : { inAxes: inAxes as Axes, outAxes };
+  const options: VmapOptions =
+    typeof inAxes === 'object' && !Array.isArray(inAxes) ? (inAxes as VmapOptions) : { inAxes: inAxes as Axes, outAxes };
   return named(`vmap ${nameOf(f)}`, (...args) => mapped(f, options, args));
 }
 
@@ -278,35 +368,53 @@ function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknow
   const axesOfAll = leafAxes(typeof declared === 'number' || declared === null ? args.map(() => declared) : declared, flat.structure);
   const arrays = flat.leaves.flatMap((leaf, k) => (leaf instanceof Value ? [{ leaf, k }] : []));
   const values = arrays.map(({ leaf }) => leaf);
-  const axes = arrays.map(({ leaf, k }) => { const axis = axesOfAll[k]; return axis === undefined || leaf.ndim === 0 ? undefined : axis < 0 ? axis + leaf.ndim : axis; });
+  const axes = arrays.map(({ leaf, k }) => {
+    const axis = axesOfAll[k];
+    return axis === undefined || leaf.ndim === 0 ? undefined : axis < 0 ? axis + leaf.ndim : axis;
+  });
   const paths = leafPaths(flat.structure, '');
   const sizes = axes.flatMap((axis, k) => (axis === undefined ? [] : [{ size: values[k]!.shape[axis]!, path: paths[arrays[k]!.k]! }]));
   const size = sizes[0]?.size ?? options.axisSize;
   if (size === undefined) throw new TypeError(`vmap of \`${nameOf(f)}\`: no argument has a batch axis`);
   const other = sizes.find((entry) => entry.size !== size);
-  if (other !== undefined) throw new TypeError(`vmap of \`${nameOf(f)}\`: argument ${sizes[0]!.path} has ${size} rows, argument ${other.path} has ${other.size}`);
+  if (other !== undefined)
+    throw new TypeError(`vmap of \`${nameOf(f)}\`: argument ${sizes[0]!.path} has ${size} rows, argument ${other.path} has ${other.size}`);
   let result: Structure | undefined;
-  const outputs = asWhole(`vmap ${nameOf(f)}`, (batch) => {
-    const withLeaves = (leaves: readonly Value[]): unknown[] => {
-      const all = [...flat.leaves];
-      arrays.forEach(({ k }, n) => { all[k] = leaves[n]!; });
-      return rebuild(flat.structure, all) as unknown[];
-    };
-    const avals = values.map((x, k): KnownAval => { const aval = knownAvalOf(x); return axes[k] === undefined ? aval : { ...aval, shape: aval.shape.filter((_, d) => d !== axes[k]) }; });
-    const { program, result: structure } = traced(f, { values, paths, withLeaves }, { avals, ...(options.axisName ? { axes: new Map([[options.axisName, size]]) } : {}) });
-    result = structure;
-    const batched = batchProgram(program, batch, axes, size, options.axisName);
-    const wanted = leafAxes(options.outAxes ?? 0, structure);
-    return batched.results.map((x, k) => {
-      const at = wanted[k];
-      if (at === undefined) {
-        if (batched.axes[k] !== undefined) throw new TypeError(`vmap of \`${nameOf(f)}\`: outAxes is null for a result that differs from row to row`);
-        return x;
-      }
-      const rank = batched.axes[k] === undefined ? x.ndim + 1 : x.ndim;
-      return withAxisAt(x, batched.axes[k], at < 0 ? at + rank : at, size);
-    });
-  }, values);
+  const outputs = asWhole(
+    `vmap ${nameOf(f)}`,
+    (batch) => {
+      const withLeaves = (leaves: readonly Value[]): unknown[] => {
+        const all = [...flat.leaves];
+        arrays.forEach(({ k }, n) => {
+          all[k] = leaves[n]!;
+        });
+        return rebuild(flat.structure, all) as unknown[];
+      };
+      const avals = values.map((x, k): KnownAval => {
+        const aval = knownAvalOf(x);
+        return axes[k] === undefined ? aval : { ...aval, shape: aval.shape.filter((_, d) => d !== axes[k]) };
+      });
+      const { program, result: structure } = traced(
+        f,
+        { values, paths, withLeaves },
+        { avals, ...(options.axisName ? { axes: new Map([[options.axisName, size]]) } : {}) },
+      );
+      result = structure;
+      const batched = batchProgram(program, batch, axes, size, options.axisName);
+      const wanted = leafAxes(options.outAxes ?? 0, structure);
+      return batched.results.map((x, k) => {
+        const at = wanted[k];
+        if (at === undefined) {
+          if (batched.axes[k] !== undefined)
+            throw new TypeError(`vmap of \`${nameOf(f)}\`: outAxes is null for a result that differs from row to row`);
+          return x;
+        }
+        const rank = batched.axes[k] === undefined ? x.ndim + 1 : x.ndim;
+        return withAxisAt(x, batched.axes[k], at < 0 ? at + rank : at, size);
+      });
+    },
+    values,
+  );
   return rebuild(result!, outputs);
 }
 
@@ -314,7 +422,10 @@ function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknow
 export function evalShape(f: Call, ...args: unknown[]): unknown {
   const chosen = choose(args, every(args), argumentName);
   const { program, result } = traced(f, chosen);
-  return rebuild(result, program.outputs.map(({ aval }) => ({ shape: aval.shape, dtype: aval.dtype })));
+  return rebuild(
+    result,
+    program.outputs.map(({ aval }) => ({ shape: aval.shape, dtype: aval.dtype })),
+  );
 }
 
 /** The program of a function for arguments like these, to be read: `String(makeJaxpr(f)(x))`. */

@@ -8,9 +8,15 @@ import { flatten as flattenTree, leafPaths, printStructure, rebuild, type Struct
 /** The form of a tree without its leaves. */
 export class TreeDef {
   readonly structure: Structure;
-  constructor(structure: Structure) { this.structure = structure; }
-  equals(other: TreeDef): boolean { return printStructure(this.structure) === printStructure(other.structure); }
-  toString(): string { return printStructure(this.structure); }
+  constructor(structure: Structure) {
+    this.structure = structure;
+  }
+  equals(other: TreeDef): boolean {
+    return printStructure(this.structure) === printStructure(other.structure);
+  }
+  toString(): string {
+    return printStructure(this.structure);
+  }
 }
 
 export function flatten(tree: unknown): [unknown[], TreeDef] {
@@ -27,19 +33,27 @@ export function map(f: (...values: never[]) => unknown, first: unknown, ...rest:
   const form = printStructure(flat.structure);
   const others = rest.map((tree, k) => {
     const other = flattenTree(tree);
-    if (printStructure(other.structure) !== form) throw new TypeError(`tree.map got trees of different forms: ${form}, and ${printStructure(other.structure)} as argument ${k + 2}`);
+    if (printStructure(other.structure) !== form)
+      throw new TypeError(`tree.map got trees of different forms: ${form}, and ${printStructure(other.structure)} as argument ${k + 2}`);
     return other.leaves;
   });
-  return rebuild(flat.structure, flat.leaves.map((leaf, k) => f(...([leaf, ...others.map((list) => list[k])] as never[]))));
+  return rebuild(
+    flat.structure,
+    flat.leaves.map((leaf, k) => f(...([leaf, ...others.map((list) => list[k])] as never[]))),
+  );
 }
 
-export const reduce = <R>(f: (sum: R, leaf: never) => R, tree: unknown, initial: R): R => flattenTree(tree).leaves.reduce<R>((sum, leaf) => f(sum, leaf as never), initial);
+export const reduce = <R>(f: (sum: R, leaf: never) => R, tree: unknown, initial: R): R =>
+  flattenTree(tree).leaves.reduce<R>((sum, leaf) => f(sum, leaf as never), initial);
 export const all = (tree: unknown): boolean => flattenTree(tree).leaves.every(Boolean);
 /** Where each leaf stands: `layers[0].w`. */
 export const paths = (tree: unknown): readonly string[] => leafPaths(flattenTree(tree).structure, '');
 
-interface Disposable { dispose(): void }
-const isDisposable = (leaf: unknown): leaf is Disposable => typeof leaf === 'object' && leaf !== null && 'dispose' in leaf && typeof leaf.dispose === 'function';
+interface Disposable {
+  dispose(): void;
+}
+const isDisposable = (leaf: unknown): leaf is Disposable =>
+  typeof leaf === 'object' && leaf !== null && 'dispose' in leaf && typeof leaf.dispose === 'function';
 /** Frees every array in the tree; those that are dead already are left as they are. */
 export function dispose(tree: unknown): void {
   for (const leaf of flattenTree(tree).leaves) if (isDisposable(leaf)) leaf.dispose();

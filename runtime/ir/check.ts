@@ -22,27 +22,48 @@ export function programFaults(program: Program<Op>): readonly string[] {
   program.captures.forEach(({ variable }, k) => define(variable, `capture ${k}`));
   program.equations.forEach((equation, n) => {
     const here = `equation ${n} (${equation.op.id})`;
-    for (const atom of equation.inputs) if (!isLiteral(atom) && !defined.has(atom)) faults.push(`${here} reads a variable that isn't defined yet`);
-    faults.push(...typeFaults(equation.op, equation.inputs.map((a) => a.aval), equation.outputs.map((v) => v.aval), equation.parameters, here));
-    faults.push(...bodiesIn(equation.parameters).flatMap((body) => [
-      ...(body.captures.length > 0 ? [`${here}: its body ${body.name} isn't closed`] : []),
-      ...programFaults(body as Program<Op>).map((fault) => `in ${body.name}: ${fault}`),
-    ]));
+    for (const atom of equation.inputs)
+      if (!isLiteral(atom) && !defined.has(atom)) faults.push(`${here} reads a variable that isn't defined yet`);
+    faults.push(
+      ...typeFaults(
+        equation.op,
+        equation.inputs.map((a) => a.aval),
+        equation.outputs.map((v) => v.aval),
+        equation.parameters,
+        here,
+      ),
+    );
+    faults.push(
+      ...bodiesIn(equation.parameters).flatMap((body) => [
+        ...(body.captures.length > 0 ? [`${here}: its body ${body.name} isn't closed`] : []),
+        ...programFaults(body as Program<Op>).map((fault) => `in ${body.name}: ${fault}`),
+      ]),
+    );
     for (const variable of equation.outputs) define(variable, here);
   });
   for (const atom of program.outputs) if (!isLiteral(atom) && !defined.has(atom)) faults.push('an output is never defined');
   return faults;
 }
 
-function typeFaults(op: Op, inputs: readonly Aval[], outputs: readonly Aval[], parameters: Program['equations'][number]['parameters'], here: string): readonly string[] {
+function typeFaults(
+  op: Op,
+  inputs: readonly Aval[],
+  outputs: readonly Aval[],
+  parameters: Program['equations'][number]['parameters'],
+  here: string,
+): readonly string[] {
   if (op.body.kind === 'elementwise') {
     const shaped = inputs.filter((aval) => aval.shape.length > 0);
-    if (shaped.some((aval) => !sameShape(aval.shape, shaped[0]!.shape))) return [`${here}: operands ${inputs.map(printAval).join(' ')} have different shapes`];
+    if (shaped.some((aval) => !sameShape(aval.shape, shaped[0]!.shape)))
+      return [`${here}: operands ${inputs.map(printAval).join(' ')} have different shapes`];
   }
   const inferred = op.infer(inputs, parameters);
   if (inferred.length !== outputs.length) return [`${here}: it has ${outputs.length} results and infers ${inferred.length}`];
   return inferred.flatMap((aval, k) =>
-    aval.dtype === outputs[k]!.dtype && sameShape(aval.shape, outputs[k]!.shape) ? [] : [`${here}: result ${printAval(outputs[k]!)} isn't the inferred ${printAval(aval)}`]);
+    aval.dtype === outputs[k]!.dtype && sameShape(aval.shape, outputs[k]!.shape)
+      ? []
+      : [`${here}: result ${printAval(outputs[k]!)} isn't the inferred ${printAval(aval)}`],
+  );
 }
 
 export function bodiesIn(parameters: { readonly [name: string]: Parameter }): readonly Program[] {

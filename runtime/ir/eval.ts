@@ -13,7 +13,8 @@ export type Environment = Map<Variable, Value>;
 
 /** The program's inputs and captures bound to values. */
 export function bind(program: TracedProgram, operands: readonly Value[]): Environment {
-  if (operands.length !== program.inputs.length) throw new Error(`internal: eval: ${program.name} takes ${program.inputs.length} inputs and got ${operands.length}`);
+  if (operands.length !== program.inputs.length)
+    throw new Error(`internal: eval: ${program.name} takes ${program.inputs.length} inputs and got ${operands.length}`);
   const environment: Environment = new Map();
   program.inputs.forEach((variable, k) => environment.set(variable, operands[k]!));
   for (const { variable, value } of program.captures) environment.set(variable, value as Value);
@@ -25,10 +26,13 @@ export function valueOf(atom: Atom, environment: Environment): Value {
   return environment.get(atom)!;
 }
 
-export const operandsOf = (equation: Equation<Entry>, environment: Environment): readonly Value[] => equation.inputs.map((atom) => valueOf(atom, environment));
+export const operandsOf = (equation: Equation<Entry>, environment: Environment): readonly Value[] =>
+  equation.inputs.map((atom) => valueOf(atom, environment));
 
 export function applyEquation(equation: Equation<Entry>, operands: readonly Value[]): readonly Value[] {
-  return at(equation.place, () => inRole(equation.role, () => currentInterpreter().apply(equation.op, operands, equation.parameters, equation.place) as readonly Value[]));
+  return at(equation.place, () =>
+    inRole(equation.role, () => currentInterpreter().apply(equation.op, operands, equation.parameters, equation.place) as readonly Value[]),
+  );
 }
 
 export function evaluate(program: TracedProgram, operands: readonly Value[]): readonly Value[] {

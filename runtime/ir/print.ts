@@ -42,7 +42,12 @@ function lines(program: Program, options: PrintOptions): readonly string[] {
 const typeText = ({ aval }: Atom): string => `${printAval(aval)}${aval.weak ? '*' : ''}`;
 const literalText = (literal: number | boolean): string => (Object.is(literal, -0) ? '-0' : String(literal));
 
-function equationLines(equation: Equation<OpReference>, define: (variable: Variable) => string, use: (atom: Atom) => string, options: PrintOptions): readonly string[] {
+function equationLines(
+  equation: Equation<OpReference>,
+  define: (variable: Variable) => string,
+  use: (atom: Atom) => string,
+  options: PrintOptions,
+): readonly string[] {
   const operands = equation.inputs.map(use);
   const bodies: string[] = [];
   const parameters = Object.entries(equation.parameters)
@@ -55,18 +60,22 @@ function equationLines(equation: Equation<OpReference>, define: (variable: Varia
 }
 
 function parameterText(parameter: Parameter, bodies: string[], options: PrintOptions): string {
-  if (Array.isArray(parameter)) return `[${(parameter as readonly Parameter[]).map((item) => parameterText(item, bodies, options)).join(',')}]`;
+  if (Array.isArray(parameter))
+    return `[${(parameter as readonly Parameter[]).map((item) => parameterText(item, bodies, options)).join(',')}]`;
   if (typeof parameter === 'object') {
     if (isProgram(parameter)) {
       bodies.push(...lines(parameter, options));
       return parameter.name || 'body';
     }
-    return `{ ${Object.entries(parameter as { readonly [name: string]: Parameter }).map(([name, value]) => `${name}: ${parameterText(value, bodies, options)}`).join(', ')} }`;
+    return `{ ${Object.entries(parameter as { readonly [name: string]: Parameter })
+      .map(([name, value]) => `${name}: ${parameterText(value, bodies, options)}`)
+      .join(', ')} }`;
   }
   return typeof parameter === 'number' ? literalText(parameter) : String(parameter);
 }
 
-export const isProgram = (parameter: Parameter): parameter is Program => typeof parameter === 'object' && 'equations' in parameter && 'captures' in parameter;
+export const isProgram = (parameter: Parameter): parameter is Program =>
+  typeof parameter === 'object' && 'equations' in parameter && 'captures' in parameter;
 
 const letters = (index: number): string => {
   const last = String.fromCharCode(97 + (index % 26));

@@ -46,7 +46,8 @@ export function literalOf(x: Value): number | undefined {
 }
 
 /** The literal `value` with a dtype of its own. */
-export const scalarOf = (value: number, type: Typed): Value => currentInterpreter().scalar(type.dtype === 'bool' ? value !== 0 : value, type) as Value;
+export const scalarOf = (value: number, type: Typed): Value =>
+  currentInterpreter().scalar(type.dtype === 'bool' ? value !== 0 : value, type) as Value;
 
 /** How a number takes part in promotion: a whole number beside arrays of integers stays an integer. */
 export function commonType(operands: readonly Value[]): Typed {
@@ -58,11 +59,14 @@ export function commonType(operands: readonly Value[]): Typed {
 function typeBeside(x: Value): Typed {
   const literal = literalOf(x);
   const { dtype, weak } = x.aval;
-  return literal !== undefined && weak === true && Number.isInteger(literal) && dtype === 'float32' ? { dtype: 'int32', weak: true } : { dtype, ...(weak ? { weak } : {}) };
+  return literal !== undefined && weak === true && Number.isInteger(literal) && dtype === 'float32'
+    ? { dtype: 'int32', weak: true }
+    : { dtype, ...(weak ? { weak } : {}) };
 }
 
 export const withType = (aval: Aval, { dtype, weak }: Typed): Aval => ({ shape: aval.shape, dtype, ...(weak ? { weak } : {}) });
 
-export const floatType = (type: Typed): Typed => (type.dtype === 'float16' || type.dtype === 'float32' ? type : { dtype: 'float32', ...(type.weak ? { weak: true } : {}) });
+export const floatType = (type: Typed): Typed =>
+  type.dtype === 'float16' || type.dtype === 'float32' ? type : { dtype: 'float32', ...(type.weak ? { weak: true } : {}) };
 
 export type { DType };

@@ -15,15 +15,26 @@ export const scalarFunction = (
   needs?: Readonly<Record<string, string>>,
 ): ScalarFunction => ({ name, flops, wgsl, host, ...(needs ? { needs } : {}) });
 
-const infix = (name: string, sign: string, host: ScalarFunction['host']): ScalarFunction => scalarFunction(name, 1, ([a, b]) => `(${a} ${sign} ${b})`, host);
+const infix = (name: string, sign: string, host: ScalarFunction['host']): ScalarFunction =>
+  scalarFunction(name, 1, ([a, b]) => `(${a} ${sign} ${b})`, host);
 
 export const intAdd = infix('intAdd', '+', (a, b) => (a! + b!) | 0);
 export const intSub = infix('intSub', '-', (a, b) => (a! - b!) | 0);
 export const intMul = infix('intMul', '*', (a, b) => Math.imul(a!, b!));
 export const intDiv = infix('intDiv', '/', (a, b) => (a! / b!) | 0);
 export const intMod = infix('intMod', '%', (a, b) => a! % b!);
-const intMin = scalarFunction('intMin', 1, ([a, b]) => `min(${a}, ${b})`, (a, b) => Math.min(a!, b!));
-const intMax = scalarFunction('intMax', 1, ([a, b]) => `max(${a}, ${b})`, (a, b) => Math.max(a!, b!));
+const intMin = scalarFunction(
+  'intMin',
+  1,
+  ([a, b]) => `min(${a}, ${b})`,
+  (a, b) => Math.min(a!, b!),
+);
+const intMax = scalarFunction(
+  'intMax',
+  1,
+  ([a, b]) => `max(${a}, ${b})`,
+  (a, b) => Math.max(a!, b!),
+);
 const below = infix('below', '<', (a, b) => (a! < b! ? 1 : 0));
 const equals = infix('equals', '==', (a, b) => (a === b ? 1 : 0));
 const both = infix('both', '&&', (a, b) => a! & b!);
@@ -32,7 +43,12 @@ const either = infix('either', '||', (a, b) => a! | b!);
 export const int = (value: number): Scalar => ({ kind: 'constant', value, dtype: 'int32' });
 const known = (x: Scalar): number | undefined => (x.kind === 'constant' ? x.value : undefined);
 
-export const applied = (apply: ScalarFunction, operands: readonly Scalar[], dtype: DType): Scalar => ({ kind: 'apply', apply, operands, dtype });
+export const applied = (apply: ScalarFunction, operands: readonly Scalar[], dtype: DType): Scalar => ({
+  kind: 'apply',
+  apply,
+  operands,
+  dtype,
+});
 
 function folded(apply: ScalarFunction, a: Scalar, b: Scalar, dtype: DType = 'int32'): Scalar {
   const x = known(a);
@@ -56,7 +72,13 @@ export const or = (a: Scalar, b: Scalar): Scalar => folded(either, a, b, 'bool')
 export const isInside = (a: Scalar, extent: number): Scalar => and(isBelow(int(-1), a), isBelow(a, int(extent)));
 export const clamped = (a: Scalar, extent: number): Scalar => atMostOf(atLeastOf(a, int(0)), int(Math.max(0, extent - 1)));
 
-export const choose = (condition: Scalar, then: Scalar, otherwise: Scalar): Scalar => ({ kind: 'choose', condition, then, otherwise, dtype: dtypeOf(then) });
+export const choose = (condition: Scalar, then: Scalar, otherwise: Scalar): Scalar => ({
+  kind: 'choose',
+  condition,
+  then,
+  otherwise,
+  dtype: dtypeOf(then),
+});
 
 export const coordinatesOf = (rank: number): readonly Scalar[] => Array.from({ length: rank }, (_, axis) => coordinate(axis));
 
@@ -78,4 +100,5 @@ export function unravelled(offset: Scalar, shape: readonly number[]): readonly S
 }
 
 /** NaN is told by its bits: compilers of shaders may assume that x == x. */
-export const nanText = (x: string, dtype: DType): string => (dtype === 'float16' ? `(${x} != ${x})` : `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`);
+export const nanText = (x: string, dtype: DType): string =>
+  dtype === 'float16' ? `(${x} != ${x})` : `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`;

@@ -19,7 +19,8 @@ const outsideOfAxis = (): never => {
 
 function collective(id: string, summary: string, over: (x: Value) => Value, gradient?: Entry['gradient']): Entry {
   const entry: Entry = {
-    id, summary,
+    id,
+    summary,
     infer: ([x]) => [x!],
     body: { kind: 'control', form: outsideOfAxis },
     effects: borrows,
@@ -39,16 +40,26 @@ function collective(id: string, summary: string, over: (x: Value) => Value, grad
 /** The size of the named axis in force, which has to exist. */
 export function axisSize(axisName: string): number {
   const size = currentInterpreter().axes?.get(axisName);
-  if (size === undefined) throw new TidemarkError('axis-name', `there is no axis named \`${axisName}\` here`, [], 'call it inside pmap or vmap with that axisName');
+  if (size === undefined)
+    throw new TidemarkError(
+      'axis-name',
+      `there is no axis named \`${axisName}\` here`,
+      [],
+      'call it inside pmap or vmap with that axisName',
+    );
   return size;
 }
 
-const acrossLanes = (entry: Entry) => callable(entry, (x: ArrayLike, axisName: string): Value => {
-  // Over one lane there is nothing to exchange.
-  return axisSize(axisName) === 1 ? lift(x) : apply(entry, [lift(x)], { axisName });
-});
+const acrossLanes = (entry: Entry) =>
+  callable(entry, (x: ArrayLike, axisName: string): Value => {
+    // Over one lane there is nothing to exchange.
+    return axisSize(axisName) === 1 ? lift(x) : apply(entry, [lift(x)], { axisName });
+  });
 
-export const psumEntry: Entry = collective('psum', 'Sum over the lanes of a named axis.', (x) => sum(x, 0), { saves: 'nothing', rule: ([g], _s, parameters) => [apply(psumEntry, [g!], parameters)] });
+export const psumEntry: Entry = collective('psum', 'Sum over the lanes of a named axis.', (x) => sum(x, 0), {
+  saves: 'nothing',
+  rule: ([g], _s, parameters) => [apply(psumEntry, [g!], parameters)],
+});
 export const psum = acrossLanes(psumEntry);
 export const pmax = acrossLanes(collective('pmax', 'Largest over the lanes of a named axis.', (x) => max(x, 0)));
 export const pmin = acrossLanes(collective('pmin', 'Smallest over the lanes of a named axis.', (x) => min(x, 0)));
@@ -62,17 +73,22 @@ export const allGatherEntry: Entry = {
   infer: ([x], { size }) => [{ ...x!, shape: [size as number, ...x!.shape] }],
   body: { kind: 'control', form: outsideOfAxis },
   effects: borrows,
-  gradient: { saves: 'nothing', rule: ([g], _s, parameters) => [ownPart(apply(psumEntry, [g!], { axisName: parameters['axisName'] }), parameters)] },
+  gradient: {
+    saves: 'nothing',
+    rule: ([g], _s, parameters) => [ownPart(apply(psumEntry, [g!], { axisName: parameters['axisName'] }), parameters)],
+  },
   tangent: (_p, [tangent], _o, parameters) => [tangent && apply(allGatherEntry, [tangent], parameters)],
   batch: ([x], [axis], parameters, size, axisName) => {
-    if (parameters['axisName'] !== axisName) return { results: [apply(allGatherEntry, [x!], parameters)], axes: [axis === undefined ? undefined : axis + 1] };
+    if (parameters['axisName'] !== axisName)
+      return { results: [apply(allGatherEntry, [x!], parameters)], axes: [axis === undefined ? undefined : axis + 1] };
     return { results: [axis === undefined ? x!.broadcastTo([size, ...x!.shape]) : x!.moveAxis(axis, 0)], axes: [undefined] };
   },
   flops: () => 0,
   overwrites: [],
 };
 const ownPart = (x: Value, { axisName }: Parameters): Value => x.take(axisIndex(axisName as string), 0);
-export const allGather = (x: ArrayLike, axisName: string): Value => apply(allGatherEntry, [lift(x)], { axisName, size: axisSize(axisName) });
+export const allGather = (x: ArrayLike, axisName: string): Value =>
+  apply(allGatherEntry, [lift(x)], { axisName, size: axisSize(axisName) });
 
 /** Parameters: { axisName }. */
 export const axisIndexEntry: Entry = {
@@ -82,7 +98,9 @@ export const axisIndexEntry: Entry = {
   body: { kind: 'control', form: outsideOfAxis },
   effects: borrows,
   batch: (_operands, _axes, parameters, size, axisName) =>
-    parameters['axisName'] === axisName ? { results: [iota([size], 0, 'int32')], axes: [0] } : { results: [apply(axisIndexEntry, [], parameters)], axes: [undefined] },
+    parameters['axisName'] === axisName
+      ? { results: [iota([size], 0, 'int32')], axes: [0] }
+      : { results: [apply(axisIndexEntry, [], parameters)], axes: [undefined] },
   flops: () => 0,
   overwrites: [],
 };

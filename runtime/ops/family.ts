@@ -39,10 +39,17 @@ export function broadcastShape(operation: string, avals: readonly Aval[]): reado
 /** What `saves` names, picked from an equation's operands and results. */
 export function savedOf<V>(saves: Saved, inputs: readonly V[], outputs: readonly V[]): readonly V[] {
   switch (saves) {
-    case 'inputs': return inputs;
-    case 'output': return outputs;
-    case 'nothing': return [];
-    default: return [...(saves.inputs ?? []).filter((index) => index < inputs.length).map((index) => inputs[index]!), ...(saves.output ? outputs : [])];
+    case 'inputs':
+      return inputs;
+    case 'output':
+      return outputs;
+    case 'nothing':
+      return [];
+    default:
+      return [
+        ...(saves.inputs ?? []).filter((index) => index < inputs.length).map((index) => inputs[index]!),
+        ...(saves.output ? outputs : []),
+      ];
   }
 }
 
@@ -60,7 +67,11 @@ export const toBool = (): Typed => ({ dtype: 'bool' });
 const unchanged = (type: Typed): Typed => type;
 
 /** The entry of an elementwise op; `inputTypes` says which operands decide the dtype (all but a `where`'s condition). */
-export function elementwise(id: string, spec: ElementwiseSpec, typed: (inputs: readonly Aval[]) => readonly Aval[] = (inputs) => inputs): Entry {
+export function elementwise(
+  id: string,
+  spec: ElementwiseSpec,
+  typed: (inputs: readonly Aval[]) => readonly Aval[] = (inputs) => inputs,
+): Entry {
   const result = spec.result ?? unchanged;
   const entry: Entry = {
     id,
@@ -97,9 +108,17 @@ function diagonalTangent(gradient: Gradient): NonNullable<Entry['tangent']> {
 }
 
 /** Batch axes go to the front; operands without one are broadcast, unless they are scalars. */
-function batchElementwise(entry: Entry, operands: readonly Value[], axes: readonly (number | undefined)[], parameters: Parameters, size: number): Batched<Value> {
+function batchElementwise(
+  entry: Entry,
+  operands: readonly Value[],
+  axes: readonly (number | undefined)[],
+  parameters: Parameters,
+  size: number,
+): Batched<Value> {
   const rank = Math.max(...operands.map((x, k) => (axes[k] === undefined ? x.ndim : x.ndim - 1)));
-  const shape = operands.map((x, k) => (axes[k] === undefined ? x.shape : x.shape.filter((_, axis) => axis !== axes[k]))).find((s) => s.length === rank)!;
+  const shape = operands
+    .map((x, k) => (axes[k] === undefined ? x.shape : x.shape.filter((_, axis) => axis !== axes[k])))
+    .find((s) => s.length === rank)!;
   const moved = operands.map((x, k) => {
     const axis = axes[k];
     if (axis === undefined) return x.ndim === 0 ? x : x.broadcastTo([size, ...shape]);
@@ -114,7 +133,10 @@ export function together(id: string, operands: readonly ArrayLike[], kind: 'any'
   const values = operands.map(lift);
   const common = commonType(values);
   const type = kind === 'float' ? floatType(common) : common;
-  return spread(id, values.map((x) => typed(x, type)));
+  return spread(
+    id,
+    values.map((x) => typed(x, type)),
+  );
 }
 
 /** `x` with the given dtype; a literal changes its type without an equation. */
@@ -126,7 +148,10 @@ export function typed(x: Value, type: Typed): Value {
 
 /** Broadcasts to one shape, scalars left as they are. */
 export function spread(id: string, values: readonly Value[]): readonly Value[] {
-  const shape = broadcastShape(id, values.map((x) => x.aval));
+  const shape = broadcastShape(
+    id,
+    values.map((x) => x.aval),
+  );
   const everyScalar = shape.length === 0;
   return everyScalar ? values : values.map((x) => (x.ndim === 0 ? x : x.broadcastTo(shape as readonly number[])));
 }
@@ -135,7 +160,11 @@ export type Unary = Entry & ((x: ArrayLike) => Value);
 export type Binary = Entry & ((x: ArrayLike, y: ArrayLike) => Value);
 
 /** Makes an entry callable; broadcasts and conversions that the call needs belong to it, and are one program with it. */
-export const callable = <A extends unknown[], R>(entry: Entry, call: (...args: A) => R, numbers: Numbers = 'settings'): Entry & ((...args: A) => R) => Object.assign(composed(entry.id, call, numbers), entry);
+export const callable = <A extends unknown[], R>(
+  entry: Entry,
+  call: (...args: A) => R,
+  numbers: Numbers = 'settings',
+): Entry & ((...args: A) => R) => Object.assign(composed(entry.id, call, numbers), entry);
 
 export function unary(id: string, spec: ElementwiseSpec): Unary {
   const entry = elementwise(id, spec);
@@ -154,7 +183,12 @@ export const linearTangent =
   (again: (tangents: readonly Value[], parameters: Parameters) => Value): NonNullable<Entry['tangent']> =>
   (primals, tangents, _outputs, parameters) => {
     if (tangents.every((tangent) => tangent === undefined)) return [undefined];
-    return [again(primals.map((x, k) => tangents[k] ?? x.zerosLike()), parameters)];
+    return [
+      again(
+        primals.map((x, k) => tangents[k] ?? x.zerosLike()),
+        parameters,
+      ),
+    ];
   };
 
 /** An axis counted from 0; negative ones count from the end. */

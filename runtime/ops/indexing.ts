@@ -14,9 +14,14 @@ import { flipEntry, iota, sliceEntry } from './shape.ts';
 import type { Value } from './value.ts';
 
 /** A place along one axis: a number drops the axis; [start, stop] or [start, stop, stride] keeps a part, [] all of it; null is a new axis; '...' fills up; an array of whole numbers picks. */
-export type Index = number | readonly [] | readonly [number] | readonly [number, number] | readonly [number, number, number] | null | '...' | Value;
+export type Index =
+  number | readonly [] | readonly [number] | readonly [number, number] | readonly [number, number, number] | null | '...' | Value;
 
-interface Range { readonly start: number; readonly stop: number; readonly stride: number }
+interface Range {
+  readonly start: number;
+  readonly stop: number;
+  readonly stride: number;
+}
 interface Plan {
   /** One per axis of the array. */
   readonly ranges: readonly Range[];
@@ -38,12 +43,16 @@ function planOf(x: Value, index: readonly Index[]): Plan {
   const axes: ('drop' | 'keep' | Value)[] = [];
   const layout: (number | 'new')[] = [];
   for (const part of full) {
-    if (part === null || part === '...') { layout.push('new'); continue; }
+    if (part === null || part === '...') {
+      layout.push('new');
+      continue;
+    }
     const axis = axes.length;
     const extent = x.shape[axis]!;
     if (typeof part === 'number') {
       const position = part < 0 ? part + extent : part;
-      if (!Number.isInteger(part) || position < 0 || position >= extent) throw shapesDisagree('slice', [printAval(x.aval)], `index ${part} is outside of axis ${axis}, which has ${extent} elements`);
+      if (!Number.isInteger(part) || position < 0 || position >= extent)
+        throw shapesDisagree('slice', [printAval(x.aval)], `index ${part} is outside of axis ${axis}, which has ${extent} elements`);
       ranges.push({ start: position, stop: position + 1, stride: 1 });
       axes.push('drop');
     } else if (isIndexList(part)) {
@@ -60,7 +69,9 @@ function planOf(x: Value, index: readonly Index[]): Plan {
   }
   return { ranges, reversed, axes, layout };
 }
-const isIndexList = (part: Index): part is readonly [] | readonly [number] | readonly [number, number] | readonly [number, number, number] => Array.isArray(part);
+const isIndexList = (
+  part: Index,
+): part is readonly [] | readonly [number] | readonly [number, number] | readonly [number, number, number] => Array.isArray(part);
 
 /** As Python does: ends count from the end when negative and are cut off at the array's own; a negative stride goes backwards. */
 function rangeOf(part: readonly number[], extent: number): { readonly range: Range; readonly reverse: boolean } {
@@ -81,11 +92,25 @@ function rangeOf(part: readonly number[], extent: number): { readonly range: Ran
 export const slice = composed('slice', (x: Value, ...index: readonly Index[]): Value => {
   const plan = planOf(x, index);
   const whole = plan.ranges.every(({ start, stop, stride }, axis) => start === 0 && stop === x.shape[axis] && stride === 1);
-  const part = whole ? x : apply(sliceEntry, [x], { start: plan.ranges.map((r) => r.start), stop: plan.ranges.map((r) => r.stop), stride: plan.ranges.map((r) => r.stride) });
+  const part = whole
+    ? x
+    : apply(sliceEntry, [x], {
+        start: plan.ranges.map((r) => r.start),
+        stop: plan.ranges.map((r) => r.stop),
+        stride: plan.ranges.map((r) => r.stride),
+      });
   const turned = plan.reversed.length === 0 ? part : apply(flipEntry, [part], { axes: plan.reversed });
   const laidOut = turned.reshape(plan.layout.map((axis) => (axis === 'new' ? 1 : turned.shape[axis]!)));
-  const picked = plan.layout.flatMap((axis, position) => (axis !== 'new' && typeof plan.axes[axis] === 'object' ? [{ position, indices: plan.axes[axis] }] : []));
-  return picked.length === 0 ? laidOut : pick(laidOut, picked.map((p) => p.position), picked.map((p) => p.indices));
+  const picked = plan.layout.flatMap((axis, position) =>
+    axis !== 'new' && typeof plan.axes[axis] === 'object' ? [{ position, indices: plan.axes[axis] }] : [],
+  );
+  return picked.length === 0
+    ? laidOut
+    : pick(
+        laidOut,
+        picked.map((p) => p.position),
+        picked.map((p) => p.indices),
+      );
 });
 
 /** Several index arrays broadcast together; their axes stand where the first was, or in front when they weren't neighbours. */
@@ -95,7 +120,10 @@ function pick(x: Value, axes: readonly number[], arrays: readonly Value[]): Valu
 const placeOf = (axes: readonly number[]): number => (axes.every((axis, k) => k === 0 || axis === axes[k - 1]! + 1) ? axes[0]! : 0);
 
 function jointIndices(x: Value, axes: readonly number[], arrays: readonly Value[]): readonly Value[] {
-  const shape = broadcastShape('slice', arrays.map((a) => a.aval)) as readonly number[];
+  const shape = broadcastShape(
+    'slice',
+    arrays.map((a) => a.aval),
+  ) as readonly number[];
   return arrays.map((a, k) => fromFront(a, x.shape[axes[k]!]!).broadcastTo(shape));
 }
 /** Negative indices count from the end. */
@@ -115,8 +143,18 @@ export interface At {
 }
 
 export function at(x: Value, ...index: readonly Index[]): At {
-  const update = (combine: Combination) => (value: ArrayLike): Value => updated(x, index, value, combine);
-  return { get: () => slice(x, ...index), set: update('set'), add: update('add'), mul: update('mul'), min: update('min'), max: update('max') };
+  const update =
+    (combine: Combination) =>
+    (value: ArrayLike): Value =>
+      updated(x, index, value, combine);
+  return {
+    get: () => slice(x, ...index),
+    set: update('set'),
+    add: update('add'),
+    mul: update('mul'),
+    min: update('min'),
+    max: update('max'),
+  };
 }
 
 const updated = composed('at', (x: Value, index: readonly Index[], given: ArrayLike, combine: Combination): Value => {
@@ -127,32 +165,62 @@ const updated = composed('at', (x: Value, index: readonly Index[], given: ArrayL
   const arrays = plan.axes.some((axis) => typeof axis === 'object');
   const contiguous = plan.ranges.every((r) => r.stride === 1) && plan.reversed.length === 0;
   // One block that is replaced is written as such; combined, it goes through the update that reads what is there itself.
-  if (!arrays && contiguous && combine === 'set') return x.dynamicUpdate(updates.reshape(plan.ranges.map((r) => r.stop - r.start)), plan.ranges.map((r) => r.start));
+  if (!arrays && contiguous && combine === 'set')
+    return x.dynamicUpdate(
+      updates.reshape(plan.ranges.map((r) => r.stop - r.start)),
+      plan.ranges.map((r) => r.start),
+    );
   return scatterInto(x, plan, updates, combine);
 });
 
 /** Every axis is indexed by an array: given ones as they are, ranges and numbers as counts. */
 function scatterInto(x: Value, plan: Plan, updates: Value, combine: Combination): Value {
   const given = plan.axes.flatMap((axis, k) => (typeof axis === 'object' ? [{ axis: k, array: axis }] : []));
-  const joint = given.length === 0 ? [] : jointIndices(x, given.map((g) => g.axis), given.map((g) => g.array));
+  const joint =
+    given.length === 0
+      ? []
+      : jointIndices(
+          x,
+          given.map((g) => g.axis),
+          given.map((g) => g.array),
+        );
   const positions = plan.layout.flatMap((axis, position) => (axis !== 'new' && typeof plan.axes[axis] === 'object' ? [position] : []));
   const jointRank = joint[0]?.ndim ?? 0;
   const place = positions.length === 0 ? 0 : placeOf(positions);
   // Where each axis of the layout stands in the updates.
   const rest = plan.layout.map((_, position) => position).filter((position) => !positions.includes(position));
-  const standsAt = (position: number): number => { const k = rest.indexOf(position); return k < place ? k : k + jointRank; };
+  const standsAt = (position: number): number => {
+    const k = rest.indexOf(position);
+    return k < place ? k : k + jointRank;
+  };
   const counted = plan.ranges.map((range, axis) => {
     const kind = plan.axes[axis]!;
     if (typeof kind === 'object') {
       const array = joint[given.findIndex((g) => g.axis === axis)]!;
-      return array.reshape([...Array.from({ length: place }, () => 1), ...array.shape, ...Array.from({ length: updates.ndim - place - jointRank }, () => 1)]).broadcastTo(updates.shape);
+      return array
+        .reshape([
+          ...Array.from({ length: place }, () => 1),
+          ...array.shape,
+          ...Array.from({ length: updates.ndim - place - jointRank }, () => 1),
+        ])
+        .broadcastTo(updates.shape);
     }
     if (kind === 'drop') return lift(range.start).astype('int32').broadcastTo(updates.shape);
     const along = iota(updates.shape, standsAt(plan.layout.indexOf(axis)), 'int32');
-    const steps = plan.reversed.includes(axis) ? along.mul(-range.stride).add(range.start + range.stride * (Math.ceil((range.stop - range.start) / range.stride) - 1)) : along.mul(range.stride).add(range.start);
+    const steps = plan.reversed.includes(axis)
+      ? along.mul(-range.stride).add(range.start + range.stride * (Math.ceil((range.stop - range.start) / range.stride) - 1))
+      : along.mul(range.stride).add(range.start);
     return steps;
   });
-  return scatter(x, updates, counted, plan.axes.map((_, axis) => axis), 0, combine, given.length === 0);
+  return scatter(
+    x,
+    updates,
+    counted,
+    plan.axes.map((_, axis) => axis),
+    0,
+    combine,
+    given.length === 0,
+  );
 }
 
 /** Elements along one axis at whole-number positions; without an axis, of the flattened array. */

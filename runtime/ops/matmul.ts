@@ -13,14 +13,21 @@ import { borrows, broadcastShape, numbers, typed } from './family.ts';
 import type { Value } from './value.ts';
 
 type Pair = readonly [readonly number[], readonly number[]];
-interface Dimensions { readonly contract: Pair; readonly batch: Pair }
+interface Dimensions {
+  readonly contract: Pair;
+  readonly batch: Pair;
+}
 
 const pairOf = (parameter: unknown): Pair => {
   const [left, right] = parameter as readonly unknown[];
   return [numbers(left), numbers(right)];
 };
-const dimensionsOf = (parameters: Parameters): Dimensions => ({ contract: pairOf(parameters['contract']), batch: pairOf(parameters['batch']) });
-const freeAxes = (rank: number, taken: readonly number[]): readonly number[] => Array.from({ length: rank }, (_, k) => k).filter((k) => !taken.includes(k));
+const dimensionsOf = (parameters: Parameters): Dimensions => ({
+  contract: pairOf(parameters['contract']),
+  batch: pairOf(parameters['batch']),
+});
+const freeAxes = (rank: number, taken: readonly number[]): readonly number[] =>
+  Array.from({ length: rank }, (_, k) => k).filter((k) => !taken.includes(k));
 
 /** Parameters: { contract: [axes, axes], batch: [axes, axes] }. */
 export const dotEntry: Entry = {
@@ -31,16 +38,31 @@ export const dotEntry: Entry = {
     for (const [left, right] of [contract, batch])
       left.forEach((axis, k) => {
         if (same(x!.shape[axis]!, y!.shape[right[k]!]!) === 'no')
-          throw shapesDisagree('matmul', [printAval(x!), printAval(y!)], `dimensions ${printDim(x!.shape[axis]!)} and ${printDim(y!.shape[right[k]!]!)} have to be equal`);
+          throw shapesDisagree(
+            'matmul',
+            [printAval(x!), printAval(y!)],
+            `dimensions ${printDim(x!.shape[axis]!)} and ${printDim(y!.shape[right[k]!]!)} have to be equal`,
+          );
       });
     const leftFree = freeAxes(x!.shape.length, [...contract[0], ...batch[0]]);
     const rightFree = freeAxes(y!.shape.length, [...contract[1], ...batch[1]]);
     const type = promote([x!, y!]);
-    return [{ shape: [...batch[0].map((k) => x!.shape[k]!), ...leftFree.map((k) => x!.shape[k]!), ...rightFree.map((k) => y!.shape[k]!)], dtype: type.dtype }];
+    return [
+      {
+        shape: [...batch[0].map((k) => x!.shape[k]!), ...leftFree.map((k) => x!.shape[k]!), ...rightFree.map((k) => y!.shape[k]!)],
+        dtype: type.dtype,
+      },
+    ];
   },
   body: { kind: 'contraction', dimensions: dimensionsOf },
   effects: borrows,
-  gradient: { saves: 'inputs', rule: ([g], [x, y], parameters) => [cotangentOf(g!, x!, y!, dimensionsOf(parameters), 0), cotangentOf(g!, x!, y!, dimensionsOf(parameters), 1)] },
+  gradient: {
+    saves: 'inputs',
+    rule: ([g], [x, y], parameters) => [
+      cotangentOf(g!, x!, y!, dimensionsOf(parameters), 0),
+      cotangentOf(g!, x!, y!, dimensionsOf(parameters), 1),
+    ],
+  },
   tangent: ([x, y], [dx, dy], _o, parameters) => {
     const left = dx && apply(dotEntry, [dx, y!], parameters);
     const right = dy && apply(dotEntry, [x!, dy], parameters);
@@ -50,7 +72,18 @@ export const dotEntry: Entry = {
     const { contract, batch } = dimensionsOf(parameters);
     const shifted = (axes: readonly number[]): readonly number[] => axes.map((k) => k + 1);
     if (ax !== undefined && ay !== undefined)
-      return { results: [dot(x!.moveAxis(ax, 0), y!.moveAxis(ay, 0), { contract: [shifted(contract[0]), shifted(contract[1])], batch: [[0, ...shifted(batch[0])], [0, ...shifted(batch[1])]] })], axes: [0] };
+      return {
+        results: [
+          dot(x!.moveAxis(ax, 0), y!.moveAxis(ay, 0), {
+            contract: [shifted(contract[0]), shifted(contract[1])],
+            batch: [
+              [0, ...shifted(batch[0])],
+              [0, ...shifted(batch[1])],
+            ],
+          }),
+        ],
+        axes: [0],
+      };
     // One side only: its batch axis is one more free axis, the first of that side.
     if (ax !== undefined) {
       const result = dot(x!.moveAxis(ax, 0), y!, { contract: [shifted(contract[0]), contract[1]], batch: [shifted(batch[0]), batch[1]] });
@@ -75,10 +108,13 @@ function cotangentOf(g: Value, x: Value, y: Value, { contract, batch }: Dimensio
   const otherStart = side === 0 ? batches.length + ownFree.length : batches.length;
   const gOther = otherFree.map((_, k) => otherStart + k);
   // [batch, own free, other's contracted axes in ascending order] or, for the right side, with the factors swapped so that its own layout needs no transpose.
-  const product = side === 0
-    ? dot(g, other, { contract: [gOther, otherFree], batch: [batches, batch[otherSide]] })
-    : dot(other, g, { contract: [otherFree, gOther], batch: [batch[otherSide], batches] });
-  const contractedOrder = [...contract[otherSide].keys()].sort((a, b) => contract[otherSide][a]! - contract[otherSide][b]!).map((k) => contract[ownSide][k]!);
+  const product =
+    side === 0
+      ? dot(g, other, { contract: [gOther, otherFree], batch: [batches, batch[otherSide]] })
+      : dot(other, g, { contract: [otherFree, gOther], batch: [batch[otherSide], batches] });
+  const contractedOrder = [...contract[otherSide].keys()]
+    .sort((a, b) => contract[otherSide][a]! - contract[otherSide][b]!)
+    .map((k) => contract[ownSide][k]!);
   const axesNow = side === 0 ? [...batch[ownSide], ...ownFree, ...contractedOrder] : [...batch[ownSide], ...contractedOrder, ...ownFree];
   return product.transpose(own.shape.map((_, axis) => axesNow.indexOf(axis)));
 }
@@ -95,7 +131,10 @@ export const matmul = composed('matmul', (a: ArrayLike, b: ArrayLike): Value => 
     return dot(y, x, { contract: [[y.ndim - 2], [0]], batch: [[], []] });
   }
   const batchRank = Math.max(x.ndim, y.ndim) - 2;
-  const batch = broadcastShape('matmul', [{ shape: x.shape.slice(0, -2), dtype: x.dtype }, { shape: y.shape.slice(0, -2), dtype: y.dtype }]) as readonly number[];
+  const batch = broadcastShape('matmul', [
+    { shape: x.shape.slice(0, -2), dtype: x.dtype },
+    { shape: y.shape.slice(0, -2), dtype: y.dtype },
+  ]) as readonly number[];
   const [left, right] = [x, y].map((value) => value.broadcastTo([...batch, ...value.shape.slice(-2)])) as [Value, Value];
   const axes = batch.map((_, k) => k);
   return dot(left, right, { contract: [[batchRank + 1], [batchRank]], batch: [axes, axes] });

@@ -26,9 +26,18 @@ export type Body =
   /** Result and operands have one shape (broadcast before) or rank 0 (literals and scalars: loaded at []); element i is `scalar` of the operands' elements i. */
   | { readonly kind: 'elementwise'; readonly scalar: (operands: readonly Scalar[], context: Omit<ElementContext, 'load'>) => Scalar }
   /** Element i is the operand's element at `index(i)`: no arithmetic. `contiguous` when the result may be the operand's buffer as it lies (reshape). */
-  | { readonly kind: 'view'; readonly index: (context: ElementContext) => readonly Scalar[]; readonly contiguous?: (inputs: readonly KnownAval[], parameters: Parameters) => boolean }
+  | {
+      readonly kind: 'view';
+      readonly index: (context: ElementContext) => readonly Scalar[];
+      readonly contiguous?: (inputs: readonly KnownAval[], parameters: Parameters) => boolean;
+    }
   /** Element i folds `combine` (associative, commutative) over all elements of the operand whose coordinates on `axes` vary; kept axes keep their order. */
-  | { readonly kind: 'reduction'; readonly axes: (parameters: Parameters) => readonly number[]; readonly initial: (dtype: KnownAval['dtype']) => number; readonly combine: ScalarFunction }
+  | {
+      readonly kind: 'reduction';
+      readonly axes: (parameters: Parameters) => readonly number[];
+      readonly initial: (dtype: KnownAval['dtype']) => number;
+      readonly combine: ScalarFunction;
+    }
   /** Sum of products over contracted dimensions (dot_general): result dims are batch, then free of lhs, then free of rhs. */
   | {
       readonly kind: 'contraction';
@@ -92,12 +101,21 @@ export interface Op<V extends Operand = Operand> {
   /** What it does to its arguments' buffers, for the analysis. */
   readonly effects: Effects;
   /** Tangents of the results from the inputs' tangents (undefined = zero). Undefined for ops without one (integer results have zero tangents). */
-  tangent?(primals: readonly V[], tangents: readonly (V | undefined)[], outputs: readonly V[], parameters: Parameters): readonly (V | undefined)[];
+  tangent?(
+    primals: readonly V[],
+    tangents: readonly (V | undefined)[],
+    outputs: readonly V[],
+    parameters: Parameters,
+  ): readonly (V | undefined)[];
   readonly gradient?: GradientRule<V>;
   /** For ops whose forward pass changes when it is differentiated (control flow, checkpoints): results, and what turns their cotangents into those of the operands. `active` says which operands are asked for. */
   differentiated?(operands: readonly V[], parameters: Parameters, active: readonly boolean[]): Differentiated<V>;
   /** The same for tangents: results and their tangents at once. */
-  pushed?(operands: readonly V[], tangents: readonly (V | undefined)[], parameters: Parameters): { readonly results: readonly V[]; readonly tangents: readonly (V | undefined)[] };
+  pushed?(
+    operands: readonly V[],
+    tangents: readonly (V | undefined)[],
+    parameters: Parameters,
+  ): { readonly results: readonly V[]; readonly tangents: readonly (V | undefined)[] };
   /** The op applied to batched operands: `axes[k]` is the batch axis of operand k, undefined when it has none. Returns results and their batch axes. `axisName` is the name of the mapped axis (collectives ask for it). */
   batch(operands: readonly V[], axes: readonly (number | undefined)[], parameters: Parameters, size: number, axisName?: string): Batched<V>;
   /** Floating-point operations for one element of the result. */

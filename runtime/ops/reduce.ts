@@ -24,10 +24,12 @@ export function axesOf(operation: string, axis: Axis, x: Value): readonly number
 }
 
 /** What axes are left, one entry per axis of the operand: reduced ones as 1. */
-export const keptShape = (shape: readonly number[], axes: readonly number[]): readonly number[] => shape.map((extent, axis) => (axes.includes(axis) ? 1 : extent));
+export const keptShape = (shape: readonly number[], axes: readonly number[]): readonly number[] =>
+  shape.map((extent, axis) => (axes.includes(axis) ? 1 : extent));
 
 /** Spreads a result back over the axes that it was reduced over. */
-export const spreadBack = (x: Value, aval: KnownAval, axes: readonly number[]): Value => x.reshape(keptShape(aval.shape, axes)).broadcastTo(aval.shape);
+export const spreadBack = (x: Value, aval: KnownAval, axes: readonly number[]): Value =>
+  x.reshape(keptShape(aval.shape, axes)).broadcastTo(aval.shape);
 
 interface ReductionSpec {
   readonly summary: string;
@@ -41,7 +43,9 @@ function reduction(id: string, spec: ReductionSpec): Entry {
   const entry: Entry = {
     id,
     summary: spec.summary,
-    infer: ([x], { axes }) => [{ shape: x!.shape.filter((_, axis) => !numbers(axes).includes(axis)), dtype: x!.dtype, ...(x!.weak ? { weak: true } : {}) }],
+    infer: ([x], { axes }) => [
+      { shape: x!.shape.filter((_, axis) => !numbers(axes).includes(axis)), dtype: x!.dtype, ...(x!.weak ? { weak: true } : {}) },
+    ],
     body: { kind: 'reduction', axes: ({ axes }) => numbers(axes), initial: spec.initial, combine: spec.combine },
     effects: borrows,
     ...(spec.gradient ? { gradient: spec.gradient } : {}),
@@ -56,12 +60,19 @@ function reduction(id: string, spec: ReductionSpec): Entry {
   return entry;
 }
 
-const linear = (entry: () => Entry): NonNullable<Entry['tangent']> => (_p, [tangent], _o, parameters) => [tangent && apply(entry(), [tangent], parameters)];
+const linear =
+  (entry: () => Entry): NonNullable<Entry['tangent']> =>
+  (_p, [tangent], _o, parameters) => [tangent && apply(entry(), [tangent], parameters)];
 
 export const sumEntry: Entry = reduction('sum', {
   summary: 'Sum over axes.',
   initial: () => 0,
-  combine: scalarFunction('plus', 1, ([a, b]) => `(${a} + ${b})`, (a, b) => a! + b!),
+  combine: scalarFunction(
+    'plus',
+    1,
+    ([a, b]) => `(${a} + ${b})`,
+    (a, b) => a! + b!,
+  ),
   gradient: { saves: 'nothing', rule: ([g], _s, { axes }, [x]) => [spreadBack(g!, x!, numbers(axes))] },
   tangent: linear(() => sumEntry),
 });
@@ -78,13 +89,21 @@ const extreme = (id: 'max' | 'min'): Entry => {
   const entry: Entry = reduction(id, {
     summary: `The ${id === 'max' ? 'largest' : 'smallest'} element over axes; NaN when one is.`,
     initial,
-    combine: scalarFunction(id, 1, ([a, b], dtype) => isFloat(dtype) ? `select(${b}, ${a}, ${a} ${sign} ${b} || ${nanText(a!, dtype)})` : `${id}(${a}, ${b})`, (a, b) => host(a!, b!)),
+    combine: scalarFunction(
+      id,
+      1,
+      ([a, b], dtype) => (isFloat(dtype) ? `select(${b}, ${a}, ${a} ${sign} ${b} || ${nanText(a!, dtype)})` : `${id}(${a}, ${b})`),
+      (a, b) => host(a!, b!),
+    ),
     // Elements that share the extreme share its cotangent.
-    gradient: { saves: { inputs: [0], output: true }, rule: ([g], [x, y], { axes }, [aval]) => {
-      const chosen = x!.equal(spreadBack(y!, aval!, numbers(axes)));
-      const count = apply(sumEntry, [chosen.astype(x!.dtype)], { axes: axes! });
-      return [where(chosen, spreadBack(g!.div(count), aval!, numbers(axes)), 0)];
-    } },
+    gradient: {
+      saves: { inputs: [0], output: true },
+      rule: ([g], [x, y], { axes }, [aval]) => {
+        const chosen = x!.equal(spreadBack(y!, aval!, numbers(axes)));
+        const count = apply(sumEntry, [chosen.astype(x!.dtype)], { axes: axes! });
+        return [where(chosen, spreadBack(g!.div(count), aval!, numbers(axes)), 0)];
+      },
+    },
     tangent: ([x], [tangent], [y], { axes }) => {
       if (tangent === undefined) return [undefined];
       const chosen = x!.equal(spreadBack(y!, x!.aval as KnownAval, numbers(axes)));
@@ -109,15 +128,53 @@ function productOfOthers(x: Value, axes: readonly number[]): Value {
 export const prodEntry: Entry = reduction('prod', {
   summary: 'Product over axes.',
   initial: () => 1,
-  combine: scalarFunction('timesOf', 1, ([a, b]) => `(${a} * ${b})`, (a, b) => a! * b!),
-  gradient: { saves: 'inputs', rule: ([g], [x], { axes }, [aval]) => [spreadBack(g!, aval!, numbers(axes)).mul(productOfOthers(x!, numbers(axes)))] },
-  tangent: ([x], [tangent], _o, { axes }) => [tangent && apply(sumEntry, [tangent.mul(productOfOthers(x!, numbers(axes)))], { axes: axes! })],
+  combine: scalarFunction(
+    'timesOf',
+    1,
+    ([a, b]) => `(${a} * ${b})`,
+    (a, b) => a! * b!,
+  ),
+  gradient: {
+    saves: 'inputs',
+    rule: ([g], [x], { axes }, [aval]) => [spreadBack(g!, aval!, numbers(axes)).mul(productOfOthers(x!, numbers(axes)))],
+  },
+  tangent: ([x], [tangent], _o, { axes }) => [
+    tangent && apply(sumEntry, [tangent.mul(productOfOthers(x!, numbers(axes)))], { axes: axes! }),
+  ],
 });
-export const anyEntry: Entry = reduction('any', { summary: 'Does it hold anywhere?', initial: () => 0, combine: scalarFunction('orOf', 1, ([a, b]) => `(${a} || ${b})`, (a, b) => a! | b!) });
-export const allEntry: Entry = reduction('all', { summary: 'Does it hold everywhere?', initial: () => 1, combine: scalarFunction('andOf', 1, ([a, b]) => `(${a} && ${b})`, (a, b) => a! & b!) });
+export const anyEntry: Entry = reduction('any', {
+  summary: 'Does it hold anywhere?',
+  initial: () => 0,
+  combine: scalarFunction(
+    'orOf',
+    1,
+    ([a, b]) => `(${a} || ${b})`,
+    (a, b) => a! | b!,
+  ),
+});
+export const allEntry: Entry = reduction('all', {
+  summary: 'Does it hold everywhere?',
+  initial: () => 1,
+  combine: scalarFunction(
+    'andOf',
+    1,
+    ([a, b]) => `(${a} && ${b})`,
+    (a, b) => a! & b!,
+  ),
+});
 
-const sideGreater = scalarFunction('beyondMax', 2, ([a, b], _dtype, [from]) => isFloat(from!) ? `(${a} > ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} > ${b})`, (a, b) => (a! > b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0));
-const sideLess = scalarFunction('beyondMin', 2, ([a, b], _dtype, [from]) => isFloat(from!) ? `(${a} < ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} < ${b})`, (a, b) => (a! < b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0));
+const sideGreater = scalarFunction(
+  'beyondMax',
+  2,
+  ([a, b], _dtype, [from]) => (isFloat(from!) ? `(${a} > ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} > ${b})`),
+  (a, b) => (a! > b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0),
+);
+const sideLess = scalarFunction(
+  'beyondMin',
+  2,
+  ([a, b], _dtype, [from]) => (isFloat(from!) ? `(${a} < ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} < ${b})`),
+  (a, b) => (a! < b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0),
+);
 
 /** Position of the first extreme along one axis. Parameters: { axis }. */
 const position = (id: 'argmax' | 'argmin'): Entry => {
@@ -135,9 +192,16 @@ const position = (id: 'argmax' | 'argmin'): Entry => {
         const elementAt = (k: Scalar): Scalar => load(0, [...at.slice(0, axis), k, ...at.slice(axis)]);
         const k = variable(counter, 'int32');
         const element = elementAt(k);
-        const isBeyond = or(applied(beyond, dtype === 'bool' ? [toInt(element), toInt(variable(best, dtype))] : [element, variable(best, dtype)], 'bool'), isBelow(variable(where, 'int32'), int(0)));
+        const isBeyond = or(
+          applied(beyond, dtype === 'bool' ? [toInt(element), toInt(variable(best, dtype))] : [element, variable(best, dtype)], 'bool'),
+          isBelow(variable(where, 'int32'), int(0)),
+        );
         return {
-          kind: 'loop', counter, extent: int(inputs[0]!.shape[axis]!), dtype: 'int32', result: variable(where, 'int32'),
+          kind: 'loop',
+          counter,
+          extent: int(inputs[0]!.shape[axis]!),
+          dtype: 'int32',
+          result: variable(where, 'int32'),
           state: [
             { variable: best, dtype, initial: elementAt(int(0)), next: choose(isBeyond, element, variable(best, dtype)) },
             { variable: where, dtype: 'int32', initial: int(0), next: choose(isBeyond, k, variable(where, 'int32')) },
@@ -147,13 +211,20 @@ const position = (id: 'argmax' | 'argmin'): Entry => {
     },
     effects: borrows,
     batch: ([x], [axis], { axis: along }) =>
-      axis === undefined ? { results: [apply(entry, [x!], { axis: along })], axes: [undefined] } : { results: [apply(entry, [x!.moveAxis(axis, 0)], { axis: (along as number) + 1 })], axes: [0] },
+      axis === undefined
+        ? { results: [apply(entry, [x!], { axis: along })], axes: [undefined] }
+        : { results: [apply(entry, [x!.moveAxis(axis, 0)], { axis: (along as number) + 1 })], axes: [0] },
     flops: ([x], { axis }) => x!.shape[axis as number]!,
     overwrites: [],
   };
   return entry;
 };
-const boolToInt = scalarFunction('boolToInt', 0, ([x]) => `i32(${x})`, (x) => x!);
+const boolToInt = scalarFunction(
+  'boolToInt',
+  0,
+  ([x]) => `i32(${x})`,
+  (x) => x!,
+);
 const toInt = (x: Scalar): Scalar => applied(boolToInt, [x], 'int32');
 const variable = (symbol: symbol, dtype: DType): Scalar => ({ kind: 'variable', variable: symbol, dtype });
 
@@ -168,7 +239,8 @@ function reduce(entry: Entry, prepare: (x: Value) => Value = (x) => x) {
     const axes = axesOf(entry.id, axis, value);
     // One element is its own sum, largest and smallest: only the axis goes.
     const single = axes.every((k) => value.aval.shape[k] === 1);
-    const reduced = axes.length === 0 ? value : single ? value.reshape(value.shape.filter((_, k) => !axes.includes(k))) : apply(entry, [value], { axes });
+    const reduced =
+      axes.length === 0 ? value : single ? value.reshape(value.shape.filter((_, k) => !axes.includes(k))) : apply(entry, [value], { axes });
     return keep(options) ? reduced.reshape(keptShape(value.shape, axes)) : reduced;
   });
 }
@@ -199,4 +271,3 @@ const positionOf = (entry: Entry) =>
   });
 export const argmax = positionOf(argmaxEntry);
 export const argmin = positionOf(argminEntry);
-

@@ -3,6 +3,7 @@
  *
  * A view says where each element of its result comes from; fusion turns it into the index of a load, so most views cost
  * nothing. Depends on: core, family, arithmetic.
+ * Long because: one entry per op.
  */
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
 import { isKnown, minus, plus, printDim, productOf, quotient, same, times, type Dim } from '../core/dim.ts';
@@ -48,7 +49,10 @@ function view(id: string, spec: ViewSpec): Entry {
 }
 
 /** Axes of both shapes in the smallest groups with equal products: an index is computed group by group. */
-export function matchingGroups(from: readonly number[], to: readonly number[]): readonly { readonly from: readonly [number, number]; readonly to: readonly [number, number] }[] {
+export function matchingGroups(
+  from: readonly number[],
+  to: readonly number[],
+): readonly { readonly from: readonly [number, number]; readonly to: readonly [number, number] }[] {
   const groups: { from: [number, number]; to: [number, number] }[] = [];
   let [i, j] = [0, 0];
   while (i < from.length || j < to.length) {
@@ -73,7 +77,11 @@ export const reshapeEntry: Entry = view('reshape', {
   shape: (x, { shape }) => {
     const wanted = shape as unknown as readonly Dim[];
     if (same(productOf(wanted), productOf(x.shape)) === 'no')
-      throw shapesDisagree('reshape', [printAval(x)], `${printDim(productOf(x.shape))} elements don't fill [${wanted.map(printDim).join(',')}]`);
+      throw shapesDisagree(
+        'reshape',
+        [printAval(x)],
+        `${printDim(productOf(x.shape))} elements don't fill [${wanted.map(printDim).join(',')}]`,
+      );
     return wanted;
   },
   index: ({ at, inputs, output }) => {
@@ -105,13 +113,16 @@ const ascending = (list: readonly number[]): boolean => list.every((value, k) =>
 export const broadcastEntry: Entry = view('broadcast', {
   summary: 'Repeated along new axes and axes of extent 1.',
   shape: (_x, { shape }) => shape as unknown as readonly Dim[],
-  index: ({ at, inputs, parameters }) => inputs[0]!.shape.map((extent, k) => (extent === 1 ? int(0) : at[numbers(parameters['axes'])[k]!]!)),
+  index: ({ at, inputs, parameters }) =>
+    inputs[0]!.shape.map((extent, k) => (extent === 1 ? int(0) : at[numbers(parameters['axes'])[k]!]!)),
   contiguous: ([x], { shape }) => x!.shape.reduce((a, b) => a * b, 1) === numbers(shape).reduce((a, b) => a * b, 1),
   back: (g, x, { shape, axes }) => {
-    const spreadAxes = numbers(shape).map((_, axis) => axis).filter((axis) => {
-      const k = numbers(axes).indexOf(axis);
-      return k < 0 || (x.shape[k] === 1 && numbers(shape)[axis] !== 1);
-    });
+    const spreadAxes = numbers(shape)
+      .map((_, axis) => axis)
+      .filter((axis) => {
+        const k = numbers(axes).indexOf(axis);
+        return k < 0 || (x.shape[k] === 1 && numbers(shape)[axis] !== 1);
+      });
     return sum(g, spreadAxes).reshape(x.shape);
   },
   batched: ({ shape, axes }, size) => ({ shape: [size, ...numbers(shape)], axes: [0, ...numbers(axes).map((axis) => axis + 1)] }),
@@ -124,12 +135,18 @@ export const sliceEntry: Entry = view('slice', {
     const strides = numbers(stride);
     return (stop as unknown as readonly Dim[]).map((end, axis) => {
       const length = minus(end, (start as unknown as readonly Dim[])[axis]!);
-      return strides[axis] === 1 ? length : isKnown(length) ? Math.ceil(length / strides[axis]!) : (quotient(length, strides[axis]!) ?? length);
+      return strides[axis] === 1
+        ? length
+        : isKnown(length)
+          ? Math.ceil(length / strides[axis]!)
+          : (quotient(length, strides[axis]!) ?? length);
     });
   },
-  index: ({ at, parameters }) => at.map((k, axis) => added(scaled(k, int(numbers(parameters['stride'])[axis]!)), int(numbers(parameters['start'])[axis]!))),
+  index: ({ at, parameters }) =>
+    at.map((k, axis) => added(scaled(k, int(numbers(parameters['stride'])[axis]!)), int(numbers(parameters['start'])[axis]!))),
   // Whole rows: everything after the first sliced axis is complete, and everything before it has extent 1. The offset must suit the device, so only full views count.
-  contiguous: ([x], { start, stop, stride }) => x!.shape.every((extent, axis) => numbers(start)[axis] === 0 && numbers(stop)[axis] === extent && numbers(stride)[axis] === 1),
+  contiguous: ([x], { start, stop, stride }) =>
+    x!.shape.every((extent, axis) => numbers(start)[axis] === 0 && numbers(stop)[axis] === extent && numbers(stride)[axis] === 1),
   back: (g, x, { start, stride }) =>
     apply(padEntry, [g], {
       value: 0,
@@ -137,7 +154,11 @@ export const sliceEntry: Entry = view('slice', {
       high: x.shape.map((extent, axis) => extent - numbers(start)[axis]! - dilated(g.shape[axis]!, numbers(stride)[axis]! - 1)),
       interior: numbers(stride).map((s) => s - 1),
     }),
-  batched: ({ start, stop, stride }, size) => ({ start: [0, ...numbers(start)], stop: [size, ...numbers(stop)], stride: [1, ...numbers(stride)] }),
+  batched: ({ start, stop, stride }, size) => ({
+    start: [0, ...numbers(start)],
+    stop: [size, ...numbers(stop)],
+    stride: [1, ...numbers(stride)],
+  }),
 });
 const dilated = (extent: number, interior: number): number => (extent === 0 ? 0 : extent + (extent - 1) * interior);
 
@@ -145,7 +166,8 @@ const dilated = (extent: number, interior: number): number => (extent === 0 ? 0 
 export const flipEntry: Entry = view('flip', {
   summary: 'Elements in reverse order along axes.',
   shape: (x) => x.shape,
-  index: ({ at, inputs, parameters }) => at.map((k, axis) => (numbers(parameters['axes']).includes(axis) ? less(int(inputs[0]!.shape[axis]! - 1), k) : k)),
+  index: ({ at, inputs, parameters }) =>
+    at.map((k, axis) => (numbers(parameters['axes']).includes(axis) ? less(int(inputs[0]!.shape[axis]! - 1), k) : k)),
   contiguous: ([x], { axes }) => numbers(axes).every((axis) => x!.shape[axis]! <= 1),
   back: (g, _x, { axes }) => apply(flipEntry, [g], { axes: axes! }),
   batched: ({ axes }) => ({ axes: numbers(axes).map((axis) => axis + 1) }),
@@ -160,20 +182,25 @@ export const windowsEntry: Entry = view('windows', {
   shape: (x, { window, stride, dilation }) => {
     const spatial = numbers(window).length;
     const lead = x.shape.slice(0, x.shape.length - spatial);
-    const positions = numbers(window).map((w, k) => positionsOf(x.shape[lead.length + k] as number, w, numbers(stride)[k]!, numbers(dilation)[k]!));
+    const positions = numbers(window).map((w, k) =>
+      positionsOf(x.shape[lead.length + k] as number, w, numbers(stride)[k]!, numbers(dilation)[k]!),
+    );
     return [...lead, ...positions, ...numbers(window)];
   },
   index: ({ at, parameters }) => {
     const { stride, dilation, window } = parameters;
     const spatial = numbers(window).length;
     const lead = at.length - 2 * spatial;
-    const inside = numbers(window).map((_, k) => added(scaled(at[lead + k]!, int(numbers(stride)[k]!)), scaled(at[lead + spatial + k]!, int(numbers(dilation)[k]!))));
+    const inside = numbers(window).map((_, k) =>
+      added(scaled(at[lead + k]!, int(numbers(stride)[k]!)), scaled(at[lead + spatial + k]!, int(numbers(dilation)[k]!))),
+    );
     return [...at.slice(0, lead), ...inside];
   },
   back: (g, x, parameters) => foldWindows(g, x, parameters),
   batched: (parameters) => parameters,
 });
-export const positionsOf = (extent: number, window: number, stride: number, dilation: number): number => Math.max(0, Math.floor((extent - (window - 1) * dilation - 1) / stride) + 1);
+export const positionsOf = (extent: number, window: number, stride: number, dilation: number): number =>
+  Math.max(0, Math.floor((extent - (window - 1) * dilation - 1) / stride) + 1);
 
 /** Adds windows back to where they came from, one offset of the window after another along each axis. */
 function foldWindows(g: Value, x: KnownAval, { window, stride, dilation }: Parameters): Value {
@@ -202,14 +229,16 @@ const padAlong = (rank: number, axis: number, low: number, high: number, interio
 };
 
 /** The same elements, through which no derivative goes. */
-export const stopEntry: Entry = withoutDerivative(view('stopGradient', {
-  summary: 'The same array, through which no gradient flows.',
-  shape: (x) => x.shape,
-  index: ({ at }) => at,
-  contiguous: () => true,
-  back: (g) => g,
-  batched: (parameters) => parameters,
-}));
+export const stopEntry: Entry = withoutDerivative(
+  view('stopGradient', {
+    summary: 'The same array, through which no gradient flows.',
+    shape: (x) => x.shape,
+    index: ({ at }) => at,
+    contiguous: () => true,
+    back: (g) => g,
+    batched: (parameters) => parameters,
+  }),
+);
 function withoutDerivative({ gradient: _gradient, tangent: _tangent, ...rest }: Entry): Entry {
   return rest;
 }
@@ -218,11 +247,18 @@ function withoutDerivative({ gradient: _gradient, tangent: _tangent, ...rest }: 
 export const padEntry: Entry = {
   id: 'pad',
   summary: 'A border, and gaps between elements, filled with one value.',
-  infer: ([x], { low, high, interior }) => [{
-    shape: x!.shape.map((extent, axis) => plus(plus(extent, numbers(low)[axis]! + numbers(high)[axis]!), numbers(interior)[axis] === 0 ? 0 : times(minus(extent, 1), numbers(interior)[axis]!))),
-    dtype: x!.dtype,
-    ...(x!.weak ? { weak: true } : {}),
-  }],
+  infer: ([x], { low, high, interior }) => [
+    {
+      shape: x!.shape.map((extent, axis) =>
+        plus(
+          plus(extent, numbers(low)[axis]! + numbers(high)[axis]!),
+          numbers(interior)[axis] === 0 ? 0 : times(minus(extent, 1), numbers(interior)[axis]!),
+        ),
+      ),
+      dtype: x!.dtype,
+      ...(x!.weak ? { weak: true } : {}),
+    },
+  ],
   body: {
     kind: 'element',
     scalar: ({ at, load, inputs, parameters }) => {
@@ -242,23 +278,41 @@ export const padEntry: Entry = {
     },
   },
   effects: borrows,
-  gradient: { saves: 'nothing', rule: ([g], _s, { low, high, interior }, [x]) => {
-    const cutLow = numbers(low).map((l) => Math.min(0, l));
-    const cutHigh = numbers(high).map((h) => Math.min(0, h));
-    const kept = g!;
-    const start = numbers(low).map((l) => Math.max(0, l));
-    const stop = kept.shape.map((extent, axis) => extent - Math.max(0, numbers(high)[axis]!));
-    const inner = apply(sliceEntry, [kept], { start, stop, stride: start.map(() => 1) });
-    const whole = cutLow.every((l, k) => l === 0 && cutHigh[k] === 0) ? inner
-      : apply(padEntry, [inner], { value: 0, low: cutLow.map((l) => -l), high: cutHigh.map((h) => -h), interior: cutLow.map(() => 0) });
-    if (numbers(interior).every((i) => i === 0)) return [whole];
-    return [apply(sliceEntry, [whole], { start: start.map(() => 0), stop: whole.shape, stride: numbers(interior).map((i) => i + 1) }).reshape(x!.shape)];
-  } },
+  gradient: {
+    saves: 'nothing',
+    rule: ([g], _s, { low, high, interior }, [x]) => {
+      const cutLow = numbers(low).map((l) => Math.min(0, l));
+      const cutHigh = numbers(high).map((h) => Math.min(0, h));
+      const kept = g!;
+      const start = numbers(low).map((l) => Math.max(0, l));
+      const stop = kept.shape.map((extent, axis) => extent - Math.max(0, numbers(high)[axis]!));
+      const inner = apply(sliceEntry, [kept], { start, stop, stride: start.map(() => 1) });
+      const whole = cutLow.every((l, k) => l === 0 && cutHigh[k] === 0)
+        ? inner
+        : apply(padEntry, [inner], { value: 0, low: cutLow.map((l) => -l), high: cutHigh.map((h) => -h), interior: cutLow.map(() => 0) });
+      if (numbers(interior).every((i) => i === 0)) return [whole];
+      return [
+        apply(sliceEntry, [whole], { start: start.map(() => 0), stop: whole.shape, stride: numbers(interior).map((i) => i + 1) }).reshape(
+          x!.shape,
+        ),
+      ];
+    },
+  },
   tangent: (_p, [tangent], _o, parameters) => [tangent && apply(padEntry, [tangent], { ...parameters, value: 0 })],
   batch: ([x], [axis], { value, low, high, interior }) =>
     axis === undefined
       ? { results: [apply(padEntry, [x!], { value, low, high, interior })], axes: [undefined] }
-      : { results: [apply(padEntry, [x!.moveAxis(axis, 0)], { value, low: [0, ...numbers(low)], high: [0, ...numbers(high)], interior: [0, ...numbers(interior)] })], axes: [0] },
+      : {
+          results: [
+            apply(padEntry, [x!.moveAxis(axis, 0)], {
+              value,
+              low: [0, ...numbers(low)],
+              high: [0, ...numbers(high)],
+              interior: [0, ...numbers(interior)],
+            }),
+          ],
+          axes: [0],
+        },
   flops: () => 0,
   overwrites: [],
 };
@@ -279,22 +333,45 @@ export const concatenateEntry: Entry = {
     scalar: ({ at, load, inputs, parameters }) => {
       const axis = parameters['axis'] as number;
       const starts = inputs.map((_, k) => inputs.slice(0, k).reduce((total, x) => total + x.shape[axis]!, 0));
-      const part = (k: number): Scalar => load(k, at.map((own, a) => (a === axis ? less(own, int(starts[k]!)) : own)));
-      return inputs.slice(0, -1).reduceRight<Scalar>((after, _, k) => choose(isBelow(at[axis]!, int(starts[k + 1]!)), part(k), after), part(inputs.length - 1));
+      const part = (k: number): Scalar =>
+        load(
+          k,
+          at.map((own, a) => (a === axis ? less(own, int(starts[k]!)) : own)),
+        );
+      return inputs
+        .slice(0, -1)
+        .reduceRight<Scalar>((after, _, k) => choose(isBelow(at[axis]!, int(starts[k + 1]!)), part(k), after), part(inputs.length - 1));
     },
   },
   effects: borrows,
-  gradient: { saves: 'nothing', rule: ([g], _s, { axis }, avals) => {
-    let start = 0;
-    return avals.map((x) => {
-      const part = sliceAlong(g!, axis as number, start, start + x.shape[axis as number]!);
-      start += x.shape[axis as number]!;
-      return part;
-    });
-  } },
-  tangent: (primals, tangents, _o, parameters) => [tangents.every((t) => t === undefined) ? undefined : apply(concatenateEntry, primals.map((x, k) => tangents[k] ?? x.zerosLike()), parameters)],
+  gradient: {
+    saves: 'nothing',
+    rule: ([g], _s, { axis }, avals) => {
+      let start = 0;
+      return avals.map((x) => {
+        const part = sliceAlong(g!, axis as number, start, start + x.shape[axis as number]!);
+        start += x.shape[axis as number]!;
+        return part;
+      });
+    },
+  },
+  tangent: (primals, tangents, _o, parameters) => [
+    tangents.every((t) => t === undefined)
+      ? undefined
+      : apply(
+          concatenateEntry,
+          primals.map((x, k) => tangents[k] ?? x.zerosLike()),
+          parameters,
+        ),
+  ],
   batch: (operands, axes, { axis }, size) => ({
-    results: [apply(concatenateEntry, operands.map((x, k) => (axes[k] === undefined ? x.broadcastTo([size, ...x.shape]) : x.moveAxis(axes[k]!, 0))), { axis: (axis as number) + 1 })],
+    results: [
+      apply(
+        concatenateEntry,
+        operands.map((x, k) => (axes[k] === undefined ? x.broadcastTo([size, ...x.shape]) : x.moveAxis(axes[k]!, 0))),
+        { axis: (axis as number) + 1 },
+      ),
+    ],
     axes: [0],
   }),
   flops: () => 0,
@@ -302,14 +379,21 @@ export const concatenateEntry: Entry = {
 };
 
 /** Parameters: { shape, dtype, value }. */
-export const fullEntry: Entry = source('full', 'An array of one value.', ({ output, parameters }) => constant(parameters['value'] as number, output.dtype));
+export const fullEntry: Entry = source('full', 'An array of one value.', ({ output, parameters }) =>
+  constant(parameters['value'] as number, output.dtype),
+);
 /** Parameters: { shape, dtype, axis }: each element is its coordinate on `axis`. */
-export const iotaEntry: Entry = source('iota', 'Coordinates along an axis.', ({ at, output, parameters }) => converted(at[parameters['axis'] as number]!, output.dtype));
+export const iotaEntry: Entry = source('iota', 'Coordinates along an axis.', ({ at, output, parameters }) =>
+  converted(at[parameters['axis'] as number]!, output.dtype),
+);
 
 function source(id: string, summary: string, scalar: Extract<Body, { kind: 'element' }>['scalar']): Entry {
   const entry: Entry = {
-    id, summary,
-    infer: (_inputs, { shape, dtype, weak }) => [{ shape: shape as unknown as readonly Dim[], dtype: dtype as DType, ...(weak === true ? { weak: true } : {}) }],
+    id,
+    summary,
+    infer: (_inputs, { shape, dtype, weak }) => [
+      { shape: shape as unknown as readonly Dim[], dtype: dtype as DType, ...(weak === true ? { weak: true } : {}) },
+    ],
     body: { kind: 'element', scalar },
     effects: borrows,
     batch: (_operands, _axes, parameters) => ({ results: [apply(entry, [], parameters)], axes: [undefined] }),
@@ -323,7 +407,8 @@ const conversions = {
   float16: { name: 'coordinateHalf', flops: 0, wgsl: ([x]: readonly string[]) => `f16(${x})`, host: (x: number) => x },
   uint32: { name: 'coordinateUnsigned', flops: 0, wgsl: ([x]: readonly string[]) => `u32(${x})`, host: (x: number) => x },
 };
-const converted = (x: Scalar, dtype: DType): Scalar => (dtype === 'int32' || dtype === 'bool' ? x : { kind: 'apply', apply: conversions[dtype], operands: [x], dtype });
+const converted = (x: Scalar, dtype: DType): Scalar =>
+  dtype === 'int32' || dtype === 'bool' ? x : { kind: 'apply', apply: conversions[dtype], operands: [x], dtype };
 
 // Composed, so that a result that is its operand unchanged is an array of its own on a device (another handle, 0 bytes).
 export const reshape = composed('reshape', (x: ArrayLike, shape: number | readonly number[]): Value => {
@@ -332,14 +417,18 @@ export const reshape = composed('reshape', (x: ArrayLike, shape: number | readon
   const open = wanted.indexOf(-1);
   const others = wanted.reduce((product, extent, k) => (k === open ? product : product * extent), 1);
   const full = open < 0 ? wanted : wanted.map((extent, k) => (k === open ? (others === 0 ? 0 : value.size / others) : extent));
-  if (!full.every(Number.isInteger)) throw shapesDisagree('reshape', [printAval(value.aval)], `${value.size} elements don't fill [${wanted.join(',')}]`);
+  if (!full.every(Number.isInteger))
+    throw shapesDisagree('reshape', [printAval(value.aval)], `${value.size} elements don't fill [${wanted.join(',')}]`);
   return sameShape(full, value.shape) ? value : apply(reshapeEntry, [value], { shape: full });
 });
 
 export const transpose = composed('transpose', (x: ArrayLike, permutation?: readonly number[] | null): Value => {
   const value = lift(x);
-  const axes = permutation ? permutation.map((axis) => axisOf('transpose', axis, value.aval)) : value.shape.map((_, k) => value.ndim - 1 - k);
-  if (axes.length !== value.ndim || new Set(axes).size !== axes.length) throw shapesDisagree('transpose', [printAval(value.aval)], `[${axes.join(',')}] isn't an order of its axes`);
+  const axes = permutation
+    ? permutation.map((axis) => axisOf('transpose', axis, value.aval))
+    : value.shape.map((_, k) => value.ndim - 1 - k);
+  if (axes.length !== value.ndim || new Set(axes).size !== axes.length)
+    throw shapesDisagree('transpose', [printAval(value.aval)], `[${axes.join(',')}] isn't an order of its axes`);
   return axes.every((axis, k) => axis === k) ? value : apply(transposeEntry, [value], { axes });
 });
 
@@ -347,13 +436,18 @@ export const broadcastTo = composed('broadcastTo', (x: ArrayLike, shape: readonl
   const value = lift(x);
   if (sameShape(shape, value.shape)) return value;
   const result = broadcastShape('broadcastTo', [value.aval, { shape, dtype: value.dtype }]);
-  if (!sameShape(result as readonly number[], shape)) throw shapesDisagree('broadcastTo', [printAval(value.aval)], `it doesn't broadcast to [${shape.join(',')}]`);
+  if (!sameShape(result as readonly number[], shape))
+    throw shapesDisagree('broadcastTo', [printAval(value.aval)], `it doesn't broadcast to [${shape.join(',')}]`);
   return apply(broadcastEntry, [value], { shape, axes: value.shape.map((_, k) => k + shape.length - value.ndim) });
 });
 
 export function sliceAlong(x: Value, axis: number, start: number, stop: number): Value {
   if (start === 0 && stop === x.shape[axis]) return x;
-  return apply(sliceEntry, [x], { start: x.shape.map((_, k) => (k === axis ? start : 0)), stop: x.shape.map((extent, k) => (k === axis ? stop : extent)), stride: x.shape.map(() => 1) });
+  return apply(sliceEntry, [x], {
+    start: x.shape.map((_, k) => (k === axis ? start : 0)),
+    stop: x.shape.map((extent, k) => (k === axis ? stop : extent)),
+    stride: x.shape.map(() => 1),
+  });
 }
 
 export function moveAxis(x: Value, from: number, to: number): Value {
@@ -361,7 +455,9 @@ export function moveAxis(x: Value, from: number, to: number): Value {
   return transpose(x, [...others.slice(0, to), from, ...others.slice(to)]);
 }
 
-export const full = (shape: readonly number[], value: number, dtype: DType, weak = false): Value => apply(fullEntry, [], { shape, dtype, value, ...(weak ? { weak } : {}) });
+export const full = (shape: readonly number[], value: number, dtype: DType, weak = false): Value =>
+  apply(fullEntry, [], { shape, dtype, value, ...(weak ? { weak } : {}) });
 export const iota = (shape: readonly number[], axis: number, dtype: DType): Value => apply(iotaEntry, [], { shape, axis, dtype });
 
-export const sameShape = (a: readonly Dim[], b: readonly Dim[]): boolean => a.length === b.length && a.every((dim, k) => same(dim, b[k]!) === 'yes');
+export const sameShape = (a: readonly Dim[], b: readonly Dim[]): boolean =>
+  a.length === b.length && a.every((dim, k) => same(dim, b[k]!) === 'yes');

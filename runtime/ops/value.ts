@@ -39,84 +39,194 @@ export abstract class Array implements HasAval {
   ensureAlive(): void {}
 
   /** True once disposed or donated. Safe to read at any time, like shape, dtype, size and nbytes. */
-  get isDisposed(): boolean { return false; }
+  get isDisposed(): boolean {
+    return false;
+  }
   /** The contents, in order. The copy is made at the call: donating or disposing afterwards is legal. float16 comes as float32, bool as 0 and 1. */
-  data(): Promise<HostArray> { return unreadable('data()'); }
+  data(): Promise<HostArray> {
+    return unreadable('data()');
+  }
   /** The only element. Throws when there are more. */
-  item(): Promise<number> { return unreadable('item()'); }
+  item(): Promise<number> {
+    return unreadable('item()');
+  }
   /** The contents in nested lists. */
-  jsAsync(): Promise<Contents> { return unreadable('jsAsync()'); }
+  jsAsync(): Promise<Contents> {
+    return unreadable('jsAsync()');
+  }
   /** The same at once: on the `cpu` device only; on `webgpu` a TypeError names the asynchronous form. */
-  js(): Contents { return unreadable('js()'); }
-  dataSync(): HostArray { return unreadable('dataSync()'); }
-  itemSync(): number { return unreadable('itemSync()'); }
+  js(): Contents {
+    return unreadable('js()');
+  }
+  dataSync(): HostArray {
+    return unreadable('dataSync()');
+  }
+  itemSync(): number {
+    return unreadable('itemSync()');
+  }
   /** Frees the buffer. Does nothing on an array that is already disposed or donated. */
   dispose(): void {}
-  [Symbol.dispose](): void { this.dispose(); }
-  toString(): string { return `Array:${printAval(this.aval)}`; }
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+  toString(): string {
+    return `Array:${printAval(this.aval)}`;
+  }
 
-  get shape(): readonly number[] { return knownShape(this.aval.shape); }
-  get dtype(): DType { return this.aval.dtype; }
-  get weakType(): boolean { return this.aval.weak === true; }
-  get ndim(): number { return this.aval.shape.length; }
+  get shape(): readonly number[] {
+    return knownShape(this.aval.shape);
+  }
+  get dtype(): DType {
+    return this.aval.dtype;
+  }
+  get weakType(): boolean {
+    return this.aval.weak === true;
+  }
+  get ndim(): number {
+    return this.aval.shape.length;
+  }
   /** Number of elements. */
-  get size(): number { return this.shape.reduce((product, extent) => product * extent, 1); }
+  get size(): number {
+    return this.shape.reduce((product, extent) => product * extent, 1);
+  }
   /** Bytes of the contents. */
-  get nbytes(): number { return this.size * bytesOf[this.dtype]; }
+  get nbytes(): number {
+    return this.size * bytesOf[this.dtype];
+  }
 
-  add(other: ArrayLike): Array { return elementwise.add(this, other); }
-  sub(other: ArrayLike): Array { return elementwise.sub(this, other); }
-  mul(other: ArrayLike): Array { return elementwise.mul(this, other); }
-  div(other: ArrayLike): Array { return elementwise.div(this, other); }
+  add(other: ArrayLike): Array {
+    return elementwise.add(this, other);
+  }
+  sub(other: ArrayLike): Array {
+    return elementwise.sub(this, other);
+  }
+  mul(other: ArrayLike): Array {
+    return elementwise.mul(this, other);
+  }
+  div(other: ArrayLike): Array {
+    return elementwise.div(this, other);
+  }
   /** Remainder with the sign of the divisor, as Python has it. */
-  mod(other: ArrayLike): Array { return elementwise.mod(this, other); }
-  pow(other: ArrayLike): Array { return elementwise.pow(this, other); }
-  neg(): Array { return elementwise.neg(this); }
-  maximum(other: ArrayLike): Array { return elementwise.maximum(this, other); }
-  minimum(other: ArrayLike): Array { return elementwise.minimum(this, other); }
-  matmul(other: ArrayLike): Array { return matmul(this, other); }
+  mod(other: ArrayLike): Array {
+    return elementwise.mod(this, other);
+  }
+  pow(other: ArrayLike): Array {
+    return elementwise.pow(this, other);
+  }
+  neg(): Array {
+    return elementwise.neg(this);
+  }
+  maximum(other: ArrayLike): Array {
+    return elementwise.maximum(this, other);
+  }
+  minimum(other: ArrayLike): Array {
+    return elementwise.minimum(this, other);
+  }
+  matmul(other: ArrayLike): Array {
+    return matmul(this, other);
+  }
 
-  equal(other: ArrayLike): Array { return compare.equal(this, other); }
-  notEqual(other: ArrayLike): Array { return compare.notEqual(this, other); }
-  less(other: ArrayLike): Array { return compare.lessThan(this, other); }
-  lessEqual(other: ArrayLike): Array { return compare.lessEqual(this, other); }
-  greater(other: ArrayLike): Array { return compare.greater(this, other); }
-  greaterEqual(other: ArrayLike): Array { return compare.greaterEqual(this, other); }
+  equal(other: ArrayLike): Array {
+    return compare.equal(this, other);
+  }
+  notEqual(other: ArrayLike): Array {
+    return compare.notEqual(this, other);
+  }
+  less(other: ArrayLike): Array {
+    return compare.lessThan(this, other);
+  }
+  lessEqual(other: ArrayLike): Array {
+    return compare.lessEqual(this, other);
+  }
+  greater(other: ArrayLike): Array {
+    return compare.greater(this, other);
+  }
+  greaterEqual(other: ArrayLike): Array {
+    return compare.greaterEqual(this, other);
+  }
   /** Both of two conditions. */
-  logicalAnd(other: ArrayLike): Array { return compare.bitAnd(this, other); }
+  logicalAnd(other: ArrayLike): Array {
+    return compare.bitAnd(this, other);
+  }
 
-  sum(axis?: Axis, options?: ReduceOptions): Array { return reduce.sum(this, axis, options); }
-  prod(axis?: Axis, options?: ReduceOptions): Array { return reduce.prod(this, axis, options); }
-  mean(axis?: Axis, options?: ReduceOptions): Array { return reduce.mean(this, axis, options); }
-  max(axis?: Axis, options?: ReduceOptions): Array { return reduce.max(this, axis, options); }
-  min(axis?: Axis, options?: ReduceOptions): Array { return reduce.min(this, axis, options); }
-  any(axis?: Axis, options?: ReduceOptions): Array { return reduce.any(this, axis, options); }
-  all(axis?: Axis, options?: ReduceOptions): Array { return reduce.all(this, axis, options); }
+  sum(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.sum(this, axis, options);
+  }
+  prod(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.prod(this, axis, options);
+  }
+  mean(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.mean(this, axis, options);
+  }
+  max(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.max(this, axis, options);
+  }
+  min(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.min(this, axis, options);
+  }
+  any(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.any(this, axis, options);
+  }
+  all(axis?: Axis, options?: ReduceOptions): Array {
+    return reduce.all(this, axis, options);
+  }
 
   /** The same elements in another shape; one dimension may be -1. */
-  reshape(to: number | readonly number[]): Array { return shape.reshape(this, to); }
+  reshape(to: number | readonly number[]): Array {
+    return shape.reshape(this, to);
+  }
   /** Axes in another order; reversed without an argument. */
-  transpose(permutation?: readonly number[] | null): Array { return shape.transpose(this, permutation); }
-  flatten(): Array { return shape.reshape(this, [-1]); }
-  ravel(): Array { return shape.reshape(this, [-1]); }
-  broadcastTo(to: readonly number[]): Array { return shape.broadcastTo(this, to); }
-  moveAxis(from: number, to: number): Array { return shape.moveAxis(this, from, to); }
+  transpose(permutation?: readonly number[] | null): Array {
+    return shape.transpose(this, permutation);
+  }
+  flatten(): Array {
+    return shape.reshape(this, [-1]);
+  }
+  ravel(): Array {
+    return shape.reshape(this, [-1]);
+  }
+  broadcastTo(to: readonly number[]): Array {
+    return shape.broadcastTo(this, to);
+  }
+  moveAxis(from: number, to: number): Array {
+    return shape.moveAxis(this, from, to);
+  }
   /** One entry per axis: an index drops the axis, [start, stop, stride] keeps a part of it, [] all; null is a new axis, '...' fills up, an array picks. */
-  slice(...index: readonly Index[]): Array { return slice(this, ...index); }
+  slice(...index: readonly Index[]): Array {
+    return slice(this, ...index);
+  }
   /** The part of one axis at `position`, without that axis. */
-  takeSlice(axis: number, position: number): Array { return slice(this, ...globalThis.Array.from({ length: axis }, (): Index => []), position); }
-  take(indices: ArrayLike, axis?: number | null): Array { return take(this, indices, axis); }
+  takeSlice(axis: number, position: number): Array {
+    return slice(this, ...globalThis.Array.from({ length: axis }, (): Index => []), position);
+  }
+  take(indices: ArrayLike, axis?: number | null): Array {
+    return take(this, indices, axis);
+  }
   /** Functional updates of a part: `x.at([0, 2]).set(y)`; in place when x is dead afterwards. */
-  at(...index: readonly Index[]): At { return at(this, ...index); }
-  dynamicUpdate(update: Array, starts: readonly ArrayLike[]): Array { return dynamicUpdateSlice(this, update, starts); }
+  at(...index: readonly Index[]): At {
+    return at(this, ...index);
+  }
+  dynamicUpdate(update: Array, starts: readonly ArrayLike[]): Array {
+    return dynamicUpdateSlice(this, update, starts);
+  }
 
-  astype(dtype: DTypeArg): Array { return elementwise.astype(this, dtypeArg(dtype, this.dtype)); }
+  astype(dtype: DTypeArg): Array {
+    return elementwise.astype(this, dtypeArg(dtype, this.dtype));
+  }
   /** The same bits as another dtype. */
-  view(dtype?: DType): Array { return elementwise.bitcastTo(this, dtype ?? this.dtype); }
+  view(dtype?: DType): Array {
+    return elementwise.bitcastTo(this, dtype ?? this.dtype);
+  }
   /** A new array with its own buffer. */
-  copy(): Array { return elementwise.copy(this); }
-  zerosLike(): Array { return shape.full(this.shape, 0, this.dtype); }
-  onesLike(): Array { return shape.full(this.shape, 1, this.dtype); }
+  copy(): Array {
+    return elementwise.copy(this);
+  }
+  zerosLike(): Array {
+    return shape.full(this.shape, 0, this.dtype);
+  }
+  onesLike(): Array {
+    return shape.full(this.shape, 1, this.dtype);
+  }
 
   /** Slices along the first axis. */
   *[Symbol.iterator](): IterableIterator<this> {
@@ -147,7 +257,8 @@ export class LiteralValue extends Array {
 
 /** What a JavaScript number becomes: weakly typed unless a type is given. Every interpreter's `scalar`. */
 export function literalValue(value: number | boolean, type?: { readonly dtype: DType; readonly weak?: boolean }): LiteralValue {
-  const own: { readonly dtype: DType; readonly weak?: boolean } = type ?? (typeof value === 'boolean' ? { dtype: 'bool' } : { dtype: 'float32', weak: true });
+  const own: { readonly dtype: DType; readonly weak?: boolean } =
+    type ?? (typeof value === 'boolean' ? { dtype: 'bool' } : { dtype: 'float32', weak: true });
   return new LiteralValue(value, { shape: [], dtype: own.dtype, ...(own.weak ? { weak: true } : {}) });
 }
 

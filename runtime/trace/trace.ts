@@ -19,12 +19,21 @@ export interface TraceOptions {
 }
 
 /** Traces a function of a list of arrays that returns a list of arrays. */
-export function trace(name: string, f: (operands: readonly Value[]) => readonly Value[], avals: readonly KnownAval[], options: TraceOptions = {}): TracedProgram {
+export function trace(
+  name: string,
+  f: (operands: readonly Value[]) => readonly Value[],
+  avals: readonly KnownAval[],
+  options: TraceOptions = {},
+): TracedProgram {
   const builder = new Builder(name, options.axes);
   const inputs = avals.map((aval) => builder.input(aval));
   try {
     const outputs = under(builder.interpreter, () => f(inputs)).map((value) => builder.outputOf(value));
-    return finish(builder, inputs.map((tracer) => tracer.variable), outputs);
+    return finish(
+      builder,
+      inputs.map((tracer) => tracer.variable),
+      outputs,
+    );
   } finally {
     builder.open = false;
   }
@@ -54,10 +63,18 @@ export function asValue(leaf: unknown, path: string): Value {
   if (typeof leaf === 'number' || typeof leaf === 'boolean') return literalValue(leaf);
   throw new TypeError(`\`${path}\` is ${describe(leaf)}: only arrays, numbers and booleans can go in and out of a traced function`);
 }
-const describe = (leaf: unknown): string => (typeof leaf === 'object' && leaf !== null ? `an object of class ${leaf.constructor?.name ?? 'none'}` : typeof leaf === 'function' ? 'a function' : `\`${String(leaf)}\``);
+const describe = (leaf: unknown): string =>
+  typeof leaf === 'object' && leaf !== null
+    ? `an object of class ${leaf.constructor?.name ?? 'none'}`
+    : typeof leaf === 'function'
+      ? 'a function'
+      : `\`${String(leaf)}\``;
 
 /** A function over trees as one over lists; the structure of its result is known after the first call. */
-export function overLeaves(f: (...args: unknown[]) => unknown, structure: Structure): { readonly call: (leaves: readonly Value[]) => readonly Value[]; readonly result: () => Structure } {
+export function overLeaves(
+  f: (...args: unknown[]) => unknown,
+  structure: Structure,
+): { readonly call: (leaves: readonly Value[]) => readonly Value[]; readonly result: () => Structure } {
   let result: Structure | undefined;
   return {
     call(leaves) {
@@ -78,7 +95,11 @@ export function asWhole(name: string, f: (operands: readonly Value[]) => readonl
   const interpreter = currentInterpreter();
   if (interpreter.run === undefined) return f(operands);
   const place = placeInForce() ?? userPlace();
-  const program = trace(name, f, operands.map((x) => knownAvalOf(x)));
+  const program = trace(
+    name,
+    f,
+    operands.map((x) => knownAvalOf(x)),
+  );
   return interpreter.run(program as Program, operands, place) as readonly Value[];
 }
 
@@ -91,6 +112,7 @@ export function runProgram(program: TracedProgram, operands: readonly Value[]): 
 
 export function knownAvalOf(x: Value): KnownAval {
   const { shape, dtype, weak } = x.aval;
-  if (!shape.every((dim) => typeof dim === 'number')) throw new Error(`internal: trace: ${printAval(x.aval)} has a dimension without a value`);
+  if (!shape.every((dim) => typeof dim === 'number'))
+    throw new Error(`internal: trace: ${printAval(x.aval)} has a dimension without a value`);
   return { shape, dtype, ...(weak ? { weak: true } : {}) };
 }

@@ -40,7 +40,12 @@ export class Builder {
 
   private record(op: Entry, operands: readonly Value[], parameters: Parameters, place: Place | undefined): readonly Tracer[] {
     const inputs = operands.map((operand) => this.atomOf(operand));
-    const outputs = op.infer(inputs.map((atom) => atom.aval), parameters).map((aval): Variable => ({ aval: aval as KnownAval }));
+    const outputs = op
+      .infer(
+        inputs.map((atom) => atom.aval),
+        parameters,
+      )
+      .map((aval): Variable => ({ aval: aval as KnownAval }));
     const role = roleInForce();
     this.equations.push({ op, inputs, parameters, outputs, place, ...(role ? { role } : {}) });
     return outputs.map((variable) => new Tracer(this, variable, place));
@@ -59,7 +64,8 @@ export class Builder {
 
   /** An output is a variable: a number becomes an array of rank 0. */
   outputOf(value: Value): Variable {
-    const array = value instanceof LiteralValue ? under(this.interpreter, () => full([], Number(value.literal), value.dtype, value.weakType)) : value;
+    const array =
+      value instanceof LiteralValue ? under(this.interpreter, () => full([], Number(value.literal), value.dtype, value.weakType)) : value;
     return this.atomOf(array) as Variable;
   }
 }
@@ -76,24 +82,42 @@ export class Tracer extends Value {
     this.place = place;
   }
 
-  get aval(): Aval { return this.variable.aval; }
+  get aval(): Aval {
+    return this.variable.aval;
+  }
 
   override ensureAlive(): void {
     if (!this.builder.open) throw tracerEscaped(printAval(this.aval), this.builder.name, printPlace(this.place));
   }
 
   private unknown(reader: string): never {
-    throw new TypeError(`\`${reader}\` of ${printAval(this.aval)} inside of a traced function (${this.builder.name || 'anonymous'}): it has no value yet; return it, and read it outside`);
+    throw new TypeError(
+      `\`${reader}\` of ${printAval(this.aval)} inside of a traced function (${this.builder.name || 'anonymous'}): it has no value yet; return it, and read it outside`,
+    );
   }
-  override data(): Promise<never> { return this.unknown('data()'); }
-  override item(): Promise<never> { return this.unknown('item()'); }
-  override jsAsync(): Promise<never> { return this.unknown('jsAsync()'); }
-  override js(): never { return this.unknown('js()'); }
-  override dataSync(): never { return this.unknown('dataSync()'); }
-  override itemSync(): never { return this.unknown('itemSync()'); }
+  override data(): Promise<never> {
+    return this.unknown('data()');
+  }
+  override item(): Promise<never> {
+    return this.unknown('item()');
+  }
+  override jsAsync(): Promise<never> {
+    return this.unknown('jsAsync()');
+  }
+  override js(): never {
+    return this.unknown('js()');
+  }
+  override dataSync(): never {
+    return this.unknown('dataSync()');
+  }
+  override itemSync(): never {
+    return this.unknown('itemSync()');
+  }
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString();
     return this.unknown('the value');
   }
-  override toString(): string { return `Traced<${printAval(this.aval)}>`; }
+  override toString(): string {
+    return `Traced<${printAval(this.aval)}>`;
+  }
 }

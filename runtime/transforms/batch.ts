@@ -14,7 +14,13 @@ export interface BatchedResults {
   readonly axes: readonly (number | undefined)[];
 }
 
-export function batchProgram(program: TracedProgram, operands: readonly Value[], axes: readonly (number | undefined)[], size: number, axisName?: string): BatchedResults {
+export function batchProgram(
+  program: TracedProgram,
+  operands: readonly Value[],
+  axes: readonly (number | undefined)[],
+  size: number,
+  axisName?: string,
+): BatchedResults {
   const environment = bind(program, operands);
   const batched = new Map<Variable, number>();
   program.inputs.forEach((variable, k) => {
@@ -46,5 +52,7 @@ export function batchProgram(program: TracedProgram, operands: readonly Value[],
 export function withAxisAt(x: Value, axis: number | undefined, wanted: number, size: number): Value {
   if (axis !== undefined) return x.moveAxis(axis, wanted);
   const shape = x.shape;
-  return x.reshape([...shape.slice(0, wanted), 1, ...shape.slice(wanted)]).broadcastTo([...shape.slice(0, wanted), size, ...shape.slice(wanted)]);
+  return x
+    .reshape([...shape.slice(0, wanted), 1, ...shape.slice(wanted)])
+    .broadcastTo([...shape.slice(0, wanted), size, ...shape.slice(wanted)]);
 }

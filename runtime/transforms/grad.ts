@@ -37,7 +37,12 @@ export function activeVariables(program: TracedProgram, wanted: readonly boolean
 }
 
 /** Runs the program forward in the current interpreter; values that are `known` already aren't computed again. */
-export function forward(program: TracedProgram, operands: readonly Value[], wanted: readonly boolean[], known: ReadonlyMap<Variable, Value> = new Map()): Forward {
+export function forward(
+  program: TracedProgram,
+  operands: readonly Value[],
+  wanted: readonly boolean[],
+  known: ReadonlyMap<Variable, Value> = new Map(),
+): Forward {
   const active = activeVariables(program, wanted);
   const environment = bind(program, operands);
   const pulls = new Map<Equation<Entry>, Pull>();
@@ -58,13 +63,26 @@ export function forward(program: TracedProgram, operands: readonly Value[], want
   };
 }
 
-function differentiated(equation: Equation<Entry>, values: readonly Value[], active: readonly boolean[], pulls: Map<Equation<Entry>, Pull>): readonly Value[] {
-  const { results, pull } = at(equation.place, () => inRole(equation.role, () => equation.op.differentiated!(values, equation.parameters, active)));
+function differentiated(
+  equation: Equation<Entry>,
+  values: readonly Value[],
+  active: readonly boolean[],
+  pulls: Map<Equation<Entry>, Pull>,
+): readonly Value[] {
+  const { results, pull } = at(equation.place, () =>
+    inRole(equation.role, () => equation.op.differentiated!(values, equation.parameters, active)),
+  );
   pulls.set(equation, pull);
   return results;
 }
 
-function backward(program: TracedProgram, environment: Environment, active: ReadonlySet<Variable>, pulls: ReadonlyMap<Equation<Entry>, Pull>, cotangents: readonly (Value | undefined)[]): readonly (Value | undefined)[] {
+function backward(
+  program: TracedProgram,
+  environment: Environment,
+  active: ReadonlySet<Variable>,
+  pulls: ReadonlyMap<Equation<Entry>, Pull>,
+  cotangents: readonly (Value | undefined)[],
+): readonly (Value | undefined)[] {
   const gathered = new Map<Variable, Value>();
   const accumulate = (atom: Atom, cotangent: Value | undefined): void => {
     if (cotangent === undefined || isLiteral(atom) || !active.has(atom)) return;
@@ -87,7 +105,12 @@ function backward(program: TracedProgram, environment: Environment, active: Read
   return program.inputs.map((variable) => gathered.get(variable));
 }
 
-function cotangentsOf(equation: Equation<Entry>, arriving: readonly (Value | undefined)[], environment: Environment, pulls: ReadonlyMap<Equation<Entry>, Pull>): readonly (Value | undefined)[] {
+function cotangentsOf(
+  equation: Equation<Entry>,
+  arriving: readonly (Value | undefined)[],
+  environment: Environment,
+  pulls: ReadonlyMap<Equation<Entry>, Pull>,
+): readonly (Value | undefined)[] {
   const pull = pulls.get(equation);
   if (pull !== undefined) return pull(arriving);
   const rule = equation.op.gradient;
@@ -95,7 +118,12 @@ function cotangentsOf(equation: Equation<Entry>, arriving: readonly (Value | und
   const outputs = equation.outputs.map((variable) => environment.get(variable)!);
   const saved = savedOf(rule.saves, operandsOf(equation, environment), outputs);
   const whole = arriving.map((cotangent, k) => cotangent ?? zeros(equation.outputs[k]!.aval));
-  return rule.rule(whole, saved, equation.parameters, equation.inputs.map((atom) => atom.aval));
+  return rule.rule(
+    whole,
+    saved,
+    equation.parameters,
+    equation.inputs.map((atom) => atom.aval),
+  );
 }
 
 export const zeros = (aval: KnownAval): Value => full(aval.shape, 0, aval.dtype);

@@ -15,7 +15,12 @@ export interface Pushed {
 }
 
 /** With `primal`, equations of the program itself go to that interpreter, and only those of tangents to the current one. */
-export function pushForward(program: TracedProgram, operands: readonly Value[], tangents: readonly (Value | undefined)[], primal?: Interpreter): Pushed {
+export function pushForward(
+  program: TracedProgram,
+  operands: readonly Value[],
+  tangents: readonly (Value | undefined)[],
+  primal?: Interpreter,
+): Pushed {
   const asPrimal = <T>(run: () => T): T => (primal === undefined ? run() : under(primal, run));
   const environment = bind(program, operands);
   const moving = new Map<Variable, Value>();

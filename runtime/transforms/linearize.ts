@@ -54,12 +54,21 @@ export function splitForward(program: TracedProgram, movingInputs: readonly bool
   const moving = program.outputs.map((atom) => active.has(atom as Variable));
   const tangentAvals = program.inputs.filter((_, k) => movingInputs[k]).map((variable) => variable.aval);
   // The tangent builder encloses nothing of the primal part: primal equations read primal tracers only.
-  return split(program, (inputs, outer, linearBuilder, tangents) => {
-    let next = 0;
-    const arriving = movingInputs.map((moves) => (moves ? tangents[next++] : undefined));
-    const pushed = under(linearBuilder.interpreter, () => pushForward(program, inputs, arriving, outer.interpreter));
-    return { results: pushed.results, linearAvals: tangentAvals, moving: moving.map(() => true), linear: () => pushed.tangents.map((tangent, k) => tangent ?? zeros(program.outputs[k]!.aval)) };
-  }, tangentAvals);
+  return split(
+    program,
+    (inputs, outer, linearBuilder, tangents) => {
+      let next = 0;
+      const arriving = movingInputs.map((moves) => (moves ? tangents[next++] : undefined));
+      const pushed = under(linearBuilder.interpreter, () => pushForward(program, inputs, arriving, outer.interpreter));
+      return {
+        results: pushed.results,
+        linearAvals: tangentAvals,
+        moving: moving.map(() => true),
+        linear: () => pushed.tangents.map((tangent, k) => tangent ?? zeros(program.outputs[k]!.aval)),
+      };
+    },
+    tangentAvals,
+  );
 }
 
 interface Parts {
@@ -69,7 +78,11 @@ interface Parts {
   readonly linear: (arguments_: readonly Value[]) => readonly Value[];
 }
 
-function split(program: TracedProgram, parts: (inputs: readonly Value[], outer: Builder, linear: Builder, tangents: readonly Value[]) => Parts, known?: readonly KnownAval[]): Split {
+function split(
+  program: TracedProgram,
+  parts: (inputs: readonly Value[], outer: Builder, linear: Builder, tangents: readonly Value[]) => Parts,
+  known?: readonly KnownAval[],
+): Split {
   const outer = new Builder(program.name);
   const inputs = program.inputs.map((variable) => outer.input(variable.aval));
   return under(outer.interpreter, () => {
@@ -93,8 +106,18 @@ function split(program: TracedProgram, parts: (inputs: readonly Value[], outer: 
     }
     outer.open = false;
     inner.open = false;
-    const forwardProgram = finish(outer, inputs.map((t) => t.variable), [...outputs, ...stored]);
-    const linearProgram: TracedProgram = { inputs: [...inner.captures.values(), ...linearInputs.map((t) => t.variable)], captures: [], equations: inner.equations, outputs: linearOutputs, name: `${program.name}'` };
+    const forwardProgram = finish(
+      outer,
+      inputs.map((t) => t.variable),
+      [...outputs, ...stored],
+    );
+    const linearProgram: TracedProgram = {
+      inputs: [...inner.captures.values(), ...linearInputs.map((t) => t.variable)],
+      captures: [],
+      equations: inner.equations,
+      outputs: linearOutputs,
+      name: `${program.name}'`,
+    };
     return { forward: forwardProgram, residuals, linear: linearProgram, moving };
   });
 }
@@ -102,4 +125,3 @@ function split(program: TracedProgram, parts: (inputs: readonly Value[], outer: 
 /** The residuals' values after a forward run. */
 export const residualValues = (residuals: readonly Residual[], inputs: readonly Value[], outputs: readonly Value[]): readonly Value[] =>
   residuals.map(({ kind, index }) => (kind === 'input' ? inputs[index]! : outputs[index]!));
-

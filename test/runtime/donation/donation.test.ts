@@ -4,7 +4,20 @@
  * Depends on: runtime, test/support.
  */
 import assert from 'node:assert/strict';
-import { ArrayDeletedError, donate, DonationError, grad, jit, np, pmap, tree, valueAndGrad, vjp, vmap, type Array } from '../../../runtime/index.ts';
+import {
+  ArrayDeletedError,
+  donate,
+  DonationError,
+  grad,
+  jit,
+  np,
+  pmap,
+  tree,
+  valueAndGrad,
+  vjp,
+  vmap,
+  type Array,
+} from '../../../runtime/index.ts';
 import { DeviceArray } from '../../../runtime/api/array.ts';
 import { numbersOf, onCpu } from '../../support/arrays.ts';
 import type { Device } from '../../../runtime/device/device.ts';
@@ -16,15 +29,23 @@ const addressOf = (x: Array): string => {
 
 describe('donation', () => {
   let device: Device;
-  beforeEach(() => { device = onCpu(); });
+  beforeEach(() => {
+    device = onCpu();
+  });
   const inUse = (): number => device.allocator.stats().bytesInUse;
 
   /** Warnings that a call prints. */
   function warnings(run: () => void): string[] {
     const found: string[] = [];
     const former = console.warn;
-    console.warn = (text: string) => { found.push(text); };
-    try { run(); } finally { console.warn = former; }
+    console.warn = (text: string) => {
+      found.push(text);
+    };
+    try {
+      run();
+    } finally {
+      console.warn = former;
+    }
     return found;
   }
 
@@ -57,7 +78,10 @@ describe('donation', () => {
 
   it('warns once of a donation that lowers nothing, and names path, shape, bytes and reason', () => {
     const total = jit((state: { x: Array }) => state.x.sum(), { donateArgnums: [0] });
-    const [text, ...more] = warnings(() => { total({ x: np.ones([1024]) }); total({ x: np.ones([1024]) }); });
+    const [text, ...more] = warnings(() => {
+      total({ x: np.ones([1024]) });
+      total({ x: np.ones([1024]) });
+    });
     assert.match(text!, /`state\.x` f32\[1024\], 4\.0 KiB: no output has its 4096 bytes/);
     assert.deepEqual(more, []);
   });
@@ -71,12 +95,24 @@ describe('donation', () => {
   });
 
   it('leaves every donated leaf dead, with where it was made and where it was donated', () => {
-    const step = jit(function advance(weights: { w: Array }) { return { w: weights.w.mul(2) }; }, { donateArgnums: [0] });
+    const step = jit(
+      function advance(weights: { w: Array }) {
+        return { w: weights.w.mul(2) };
+      },
+      { donateArgnums: [0] },
+    );
     const params = { w: np.ones([8]) };
     step(params);
     assert.equal(params.w.isDisposed, true);
     assert.deepEqual([params.w.shape, params.w.dtype, params.w.nbytes], [[8], 'float32', 32]);
-    assert.throws(() => params.w.add(1), (error: Error) => error instanceof ArrayDeletedError && /`weights\.w` was read after its buffer was donated[\s\S]*made at .*donation\.test\.ts[\s\S]*donated to `advance` at .*donation\.test\.ts/.test(error.message));
+    assert.throws(
+      () => params.w.add(1),
+      (error: Error) =>
+        error instanceof ArrayDeletedError &&
+        /`weights\.w` was read after its buffer was donated[\s\S]*made at .*donation\.test\.ts[\s\S]*donated to `advance` at .*donation\.test\.ts/.test(
+          error.message,
+        ),
+    );
     assert.throws(() => step(params), ArrayDeletedError);
     params.w.dispose();
   });
@@ -91,7 +127,10 @@ describe('donation', () => {
   it('refuses one buffer twice in a call, by both paths, before anything runs', () => {
     const both = jit((a: Array, b: { c: Array }) => [a.add(b.c), a.sub(b.c)], { donateArgnums: [0, 1] });
     const x = np.ones([4]);
-    assert.throws(() => both(x, { c: x }), (error: Error) => error instanceof DonationError && /donated twice in one call: as `a` and as `b\.c`/.test(error.message));
+    assert.throws(
+      () => both(x, { c: x }),
+      (error: Error) => error instanceof DonationError && /donated twice in one call: as `a` and as `b\.c`/.test(error.message),
+    );
     const first = jit((a: Array, b: Array) => a.add(b), { donateArgnums: [0] });
     assert.throws(() => first(x, x), /donated and also read in one call: as `a` and as `b`/);
     assert.equal(x.isDisposed, false);
@@ -155,7 +194,9 @@ describe('donation', () => {
   it('has no effect inside of a trace, and says so once', () => {
     const f = jit((x: Array) => donate(x).add(donate(x)));
     const x = np.ones([4]);
-    const texts = warnings(() => { assert.equal(numbersOf(f(x))[0], 2); });
+    const texts = warnings(() => {
+      assert.equal(numbersOf(f(x))[0], 2);
+    });
     assert.equal(texts.length, 1);
     assert.equal(x.isDisposed, false);
   });
@@ -219,8 +260,17 @@ describe('donation', () => {
       const m = p.m.mul(0.9).add(g);
       return { value, p: { w: p.w.sub(m.mul(0.1)), m } };
     };
-    const state = () => ({ w: np.array(Float32Array.from({ length: 64 }, (_, k) => Math.sin(k)), { shape: [8, 8] }), m: np.zeros([8, 8]) });
-    const x = np.array(Float32Array.from({ length: 32 }, (_, k) => Math.cos(k)), { shape: [4, 8] });
+    const state = () => ({
+      w: np.array(
+        Float32Array.from({ length: 64 }, (_, k) => Math.sin(k)),
+        { shape: [8, 8] },
+      ),
+      m: np.zeros([8, 8]),
+    });
+    const x = np.array(
+      Float32Array.from({ length: 32 }, (_, k) => Math.cos(k)),
+      { shape: [4, 8] },
+    );
     const results = [jit(f), jit(f, { donateArgnums: [0] }), jit(f, { donateArgnums: [0, 1] })].map((g) => {
       const out = g(state(), g === undefined ? x : x.copy());
       return tree.leaves(out).map((leaf) => numbersOf(leaf));

@@ -10,15 +10,26 @@ import type { Device } from '../../../runtime/device/device.ts';
 
 describe('jit', () => {
   let device: Device;
-  beforeEach(() => { device = onCpu(); });
+  beforeEach(() => {
+    device = onCpu();
+  });
   const inUse = (): number => device.allocator.stats().bytesInUse;
 
   it('traces once per shapes, dtypes, structure and static arguments, and not per value', () => {
     let traces = 0;
-    const f = jit((x: Array | number, n: number) => { traces++; return np.multiply(x, n); }, { staticArgnums: [1] });
-    f(np.ones([2]), 3); f(np.zeros([2]), 3);
+    const f = jit(
+      (x: Array | number, n: number) => {
+        traces++;
+        return np.multiply(x, n);
+      },
+      { staticArgnums: [1] },
+    );
+    f(np.ones([2]), 3);
+    f(np.zeros([2]), 3);
     assert.equal(traces, 1);
-    f(np.ones([3]), 3); f(np.ones([2], 'int32'), 3); f(np.ones([2]), 4);
+    f(np.ones([3]), 3);
+    f(np.ones([2], 'int32'), 3);
+    f(np.ones([2]), 4);
     assert.equal(traces, 4);
     assert.equal(f(1.5, 3).itemSync(), 4.5);
     assert.equal(f(2.5, 3).itemSync(), 7.5);
@@ -26,7 +37,11 @@ describe('jit', () => {
   });
 
   it('takes and gives trees, numbers and typed arrays, and says which leaf it can not take', () => {
-    const f = jit((p: { a: Array; list: [Array, number] }, data: Float32Array | Array) => ({ sum: p.a.add(p.list[0]).mul(p.list[1]), data: (data as Array).add(1), five: 5 }));
+    const f = jit((p: { a: Array; list: [Array, number] }, data: Float32Array | Array) => ({
+      sum: p.a.add(p.list[0]).mul(p.list[1]),
+      data: (data as Array).add(1),
+      five: 5,
+    }));
     const out = f({ a: np.ones([2]), list: [np.ones([2]), 3] }, Float32Array.of(1, 2));
     assert.deepEqual([numbersOf(out.sum), numbersOf(out.data), numbersOf(out.five as unknown as Array)], [[6, 6], [2, 3], [5]]);
     assert.throws(() => jit((named: unknown) => named)({ deep: ['text'] }), /`named\.deep\[0\]` is a string/);
@@ -42,7 +57,10 @@ describe('jit', () => {
 
   it('is inlined in another jit, and works as a method', () => {
     const inner = jit((x: Array) => x.mul(2));
-    class Model { readonly w = np.full([2], 3); readonly apply = jit((x: Array) => inner(x).mul(this.w)); }
+    class Model {
+      readonly w = np.full([2], 3);
+      readonly apply = jit((x: Array) => inner(x).mul(this.w));
+    }
     assert.deepEqual(numbersOf(new Model().apply(np.ones([2]))), [6, 6]);
   });
 
@@ -77,14 +95,18 @@ describe('jit', () => {
 
 describe('the life of arrays', () => {
   let device: Device;
-  beforeEach(() => { device = onCpu(); });
+  beforeEach(() => {
+    device = onCpu();
+  });
   const inUse = (): number => device.allocator.stats().bytesInUse;
 
   it('ends by dispose, once, and an eager function leaves nothing but its result', () => {
     const x = np.ones([1024]);
     const y = np.std(x);
     assert.equal(inUse(), 4096 + 256);
-    x.dispose(); x.dispose(); y.dispose();
+    x.dispose();
+    x.dispose();
+    y.dispose();
     assert.throws(() => x.sum(), /was read after it was disposed[\s\S]*made at .*jit\.test\.ts/);
     assert.deepEqual([x.shape, x.isDisposed], [[1024], true]);
   });
@@ -92,7 +114,20 @@ describe('the life of arrays', () => {
   it('leaves nothing behind of conversions, broadcasts and index steps that an eager call needs', () => {
     const [x, row, whole] = [np.ones([4, 3]), np.ones([3]), np.arange(3)];
     const before = inUse();
-    const results = [x.add(row), x.mul(whole), x.mod(2), x.slice(1, [0, 2]), x.at(1).add(5), x.take(whole, 0), np.where(x.greater(0), row, 2), x.sum(0, true), x.max(1), np.einsum('ij,j->i', x, row), x.pow(3), whole.div(2)];
+    const results = [
+      x.add(row),
+      x.mul(whole),
+      x.mod(2),
+      x.slice(1, [0, 2]),
+      x.at(1).add(5),
+      x.take(whole, 0),
+      np.where(x.greater(0), row, 2),
+      x.sum(0, true),
+      x.max(1),
+      np.einsum('ij,j->i', x, row),
+      x.pow(3),
+      whole.div(2),
+    ];
     const made = results.length + 1;
     assert.equal(inUse() - before, 256 * made);
     for (let k = 0; k < 20; k++) x.mul(k + 0.5).dispose();
@@ -105,22 +140,52 @@ describe('the life of arrays', () => {
     const same = [x.reshape([2, 3]), x.astype('float32'), x.broadcastTo([2, 3]), x.transpose([0, 1]), np.squeeze(x), x.slice(), np.clip(x)];
     assert.equal(inUse(), before);
     x.dispose();
-    for (const y of same) { assert.equal(numbersOf(y)[5], 1); y.dispose(); }
+    for (const y of same) {
+      assert.equal(numbersOf(y)[5], 1);
+      y.dispose();
+    }
     assert.equal(inUse(), 0);
   });
 
   it('ends with a scope, but for what it returns, also when it throws', async () => {
     const before = inUse();
-    const kept = scope(() => { const x = np.ones([256]); return { sum: x.add(1), list: [x.mul(2)] }; });
+    const kept = scope(() => {
+      const x = np.ones([256]);
+      return { sum: x.add(1), list: [x.mul(2)] };
+    });
     assert.equal(inUse() - before, 2 * 1024);
     tree.dispose(kept);
-    assert.throws(() => scope(() => { np.ones([256]); throw new Error('stop'); }), /stop/);
-    const later = await scope(async () => { const x = np.ones([256]); await Promise.resolve(); const y = np.ones([256]); return y.add(await x.sum().item()); });
+    assert.throws(
+      () =>
+        scope(() => {
+          np.ones([256]);
+          throw new Error('stop');
+        }),
+      /stop/,
+    );
+    const later = await scope(async () => {
+      const x = np.ones([256]);
+      await Promise.resolve();
+      const y = np.ones([256]);
+      return y.add(await x.sum().item());
+    });
     assert.equal(numbersOf(later)[0], 257);
     later.dispose();
-    await assert.rejects(scope(async () => { np.ones([256]); await Promise.resolve(); np.ones([256]); throw new Error('later'); }), /later/);
+    await assert.rejects(
+      scope(async () => {
+        np.ones([256]);
+        await Promise.resolve();
+        np.ones([256]);
+        throw new Error('later');
+      }),
+      /later/,
+    );
     assert.equal(inUse(), before);
-    scope(() => { const outer = np.ones([256]); const inner = scope(() => outer.add(1)); assert.equal(inner.isDisposed, false); });
+    scope(() => {
+      const outer = np.ones([256]);
+      const inner = scope(() => outer.add(1));
+      assert.equal(inner.isDisposed, false);
+    });
     assert.equal(inUse(), before);
   });
 
@@ -128,19 +193,34 @@ describe('the life of arrays', () => {
     const data = Float32Array.of(1, 2, 3, 4);
     const x = devicePut(data, { shape: [2, 2] });
     data[0] = 9;
-    assert.deepEqual(await x.jsAsync(), [[1, 2], [3, 4]]);
+    assert.deepEqual(await x.jsAsync(), [
+      [1, 2],
+      [3, 4],
+    ]);
     assert.deepEqual([await x.sum().item(), [...(await x.data())]], [10, [1, 2, 3, 4]]);
     await assert.rejects(x.item(), /needs an array of one element/);
     assert.deepEqual(np.array([true, false]).js(), [true, false]);
     assert.deepEqual([...np.array([0.5, -2.25], 'float16').dataSync()], [0.5, -2.25]);
     const [a, b] = x;
-    assert.deepEqual([a!.js(), b!.js()], [[1, 2], [3, 4]]);
+    assert.deepEqual(
+      [a!.js(), b!.js()],
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    );
   });
 
   it('gives the random numbers of JAX for its seeds', () => {
     const key = random.key(0);
     near(numbersOf(random.normal(key, [3])), [1.6226422, 2.0252647, -0.43359444], 1e-6, 'jax.random.normal(jax.random.key(0), (3,))');
     near(numbersOf(random.uniform(key, [3])), [0.947667, 0.9785799, 0.33229148], 1e-6, 'jax.random.uniform(jax.random.key(0), (3,))');
-    assert.deepEqual(random.split(key).map((k) => numbersOf(k)), [[1797259609, 2579123966], [928981903, 3453687069]]);
+    assert.deepEqual(
+      random.split(key).map((k) => numbersOf(k)),
+      [
+        [1797259609, 2579123966],
+        [928981903, 3453687069],
+      ],
+    );
   });
 });

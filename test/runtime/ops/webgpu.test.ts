@@ -15,10 +15,15 @@ import { samples, type Operand, type Sample } from './samples.ts';
 
 const contents = (operand: Operand, seed: number): readonly number[] => {
   if (operand.values !== undefined) return operand.values;
-  const raw = numbers(operand.shape.reduce((product, extent) => product * extent, 1), seed, ...(operand.range ?? [-1, 1]));
+  const raw = numbers(
+    operand.shape.reduce((product, extent) => product * extent, 1),
+    seed,
+    ...(operand.range ?? [-1, 1]),
+  );
   return isFloat(operand.dtype ?? 'float32') ? raw : raw.map(Math.floor);
 };
-const made = (sample: Sample) => sample.operands.map((operand, k) => array([...contents(operand, k + 1)], { shape: operand.shape, dtype: operand.dtype ?? 'float32' }));
+const made = (sample: Sample) =>
+  sample.operands.map((operand, k) => array([...contents(operand, k + 1)], { shape: operand.shape, dtype: operand.dtype ?? 'float32' }));
 
 describe('table of ops on webgpu', function () {
   this.timeout(300_000);
