@@ -19,9 +19,15 @@ export function donate<T>(x: T): T {
   const flat = flatten(x);
   const traced = currentInterpreter().run === undefined || flat.leaves.some((leaf) => leaf instanceof Tracer);
   if (traced) {
-    if (!warned) console.warn('donate() inside of a traced function has no effect: memory in there is planned as a whole; donate to the call from outside');
+    if (!warned)
+      console.warn(
+        'donate() inside of a traced function has no effect: memory in there is planned as a whole; donate to the call from outside',
+      );
     warned = true;
     return x;
   }
-  return rebuild(flat.structure, flat.leaves.map((leaf) => (leaf instanceof DeviceArray ? new DonatedArray(leaf) : leaf))) as T;
+  return rebuild(
+    flat.structure,
+    flat.leaves.map((leaf) => (leaf instanceof DeviceArray ? new DonatedArray(leaf) : leaf)),
+  ) as T;
 }

@@ -48,17 +48,39 @@ export class Array {
     this.borrowed = borrowed;
   }
 
-  get aval(): Aval { return this.value.aval; }
-  get shape(): number[] { return [...this.value.shape]; }
-  get dtype(): DType { return this.value.dtype; }
-  get ndim(): number { return this.value.ndim; }
-  get size(): number { return this.value.size; }
-  get nbytes(): number { return this.value.nbytes; }
-  get weakType(): boolean { return this.value.weakType; }
-  get device(): string { return this.value instanceof DeviceArray ? this.value.device.kind : 'traced'; }
-  get refCount(): number { return this.references; }
-  get isDisposed(): boolean { return this.references === 0; }
-  toString(): string { return this.value.toString(); }
+  get aval(): Aval {
+    return this.value.aval;
+  }
+  get shape(): number[] {
+    return [...this.value.shape];
+  }
+  get dtype(): DType {
+    return this.value.dtype;
+  }
+  get ndim(): number {
+    return this.value.ndim;
+  }
+  get size(): number {
+    return this.value.size;
+  }
+  get nbytes(): number {
+    return this.value.nbytes;
+  }
+  get weakType(): boolean {
+    return this.value.weakType;
+  }
+  get device(): string {
+    return this.value instanceof DeviceArray ? this.value.device.kind : 'traced';
+  }
+  get refCount(): number {
+    return this.references;
+  }
+  get isDisposed(): boolean {
+    return this.references === 0;
+  }
+  toString(): string {
+    return this.value.toString();
+  }
 
   /** The same array with one more reference: it may be used once more. */
   get ref(): this {
@@ -70,8 +92,19 @@ export class Array {
   ensureAlive(uses = 1): void {
     if (this.references >= uses) return;
     const what = printAval(this.aval);
-    if (this.references > 0) throw new ArrayDeletedError('missing-ref', `${what} is used ${uses} times in one call and has ${this.references} reference${this.references === 1 ? '' : 's'}`, [], 'add .ref at every use but the last');
-    throw new ArrayDeletedError('missing-ref', `${what} was used after its last reference was taken`, [`taken at ${printPlace(this.ended)}`], 'add .ref at every use but the last');
+    if (this.references > 0)
+      throw new ArrayDeletedError(
+        'missing-ref',
+        `${what} is used ${uses} times in one call and has ${this.references} reference${this.references === 1 ? '' : 's'}`,
+        [],
+        'add .ref at every use but the last',
+      );
+    throw new ArrayDeletedError(
+      'missing-ref',
+      `${what} was used after its last reference was taken`,
+      [`taken at ${printPlace(this.ended)}`],
+      'add .ref at every use but the last',
+    );
   }
 
   /** Takes references; `keep` when the buffer was given to the call. */
@@ -88,39 +121,103 @@ export class Array {
     this.ensureAlive();
     this.release(1, false, userPlace());
   }
-  [Symbol.dispose](): void { if (this.references > 0) this.dispose(); }
+  [Symbol.dispose](): void {
+    if (this.references > 0) this.dispose();
+  }
 
-  neg(): Array { return consume((x) => x.neg(), this); }
-  add(other: OwnedLike): Array { return consume((x, y) => x.add(y), this, other); }
-  sub(other: OwnedLike): Array { return consume((x, y) => x.sub(y), this, other); }
-  mul(other: OwnedLike): Array { return consume((x, y) => x.mul(y), this, other); }
-  div(other: OwnedLike): Array { return consume((x, y) => x.div(y), this, other); }
-  mod(other: OwnedLike): Array { return consume((x, y) => x.mod(y), this, other); }
-  pow(other: OwnedLike): Array { return consume((x, y) => x.pow(y), this, other); }
-  greater(other: OwnedLike): Array { return consume((x, y) => x.greater(y), this, other); }
-  less(other: OwnedLike): Array { return consume((x, y) => x.less(y), this, other); }
-  equal(other: OwnedLike): Array { return consume((x, y) => x.equal(y), this, other); }
-  notEqual(other: OwnedLike): Array { return consume((x, y) => x.notEqual(y), this, other); }
-  greaterEqual(other: OwnedLike): Array { return consume((x, y) => x.greaterEqual(y), this, other); }
-  lessEqual(other: OwnedLike): Array { return consume((x, y) => x.lessEqual(y), this, other); }
-  matmul(other: Array): Array { return consume((x, y) => x.matmul(y), this, other); }
-  sum(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.sum(axis, options), this); }
-  prod(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.prod(axis, options), this); }
-  mean(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.mean(axis, options), this); }
-  max(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.max(axis, options), this); }
-  min(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.min(axis, options), this); }
-  any(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.any(axis, options), this); }
-  all(axis?: Axis, options?: ReduceOptions): Array { return consume((x) => x.all(axis, options), this); }
-  reshape(shape: number | readonly number[]): Array { return consume((x) => x.reshape(shape), this); }
-  transpose(permutation?: readonly number[]): Array { return consume((x) => x.transpose(permutation), this); }
-  flatten(): Array { return consume((x) => x.flatten(), this); }
-  ravel(): Array { return consume((x) => x.ravel(), this); }
-  astype(dtype: DTypeArg): Array { return consume((x) => x.astype(dtype), this); }
-  view(dtype?: DType): Array { return consume((x) => x.view(dtype), this); }
-  diagonal(offset?: number, axis1?: number, axis2?: number): Array { return consume((x) => diagonal(x, offset, axis1, axis2), this); }
-  sort(axis?: number): Array { return consume((x) => sort(x, axis), this); }
-  argsort(axis?: number): Array { return consume((x) => argsort(x, axis), this); }
-  slice(...index: readonly OwnedIndex[]): Array { return consume((x, ...parts) => x.slice(...(parts as Index[])), this, ...index); }
+  neg(): Array {
+    return consume((x) => x.neg(), this);
+  }
+  add(other: OwnedLike): Array {
+    return consume((x, y) => x.add(y), this, other);
+  }
+  sub(other: OwnedLike): Array {
+    return consume((x, y) => x.sub(y), this, other);
+  }
+  mul(other: OwnedLike): Array {
+    return consume((x, y) => x.mul(y), this, other);
+  }
+  div(other: OwnedLike): Array {
+    return consume((x, y) => x.div(y), this, other);
+  }
+  mod(other: OwnedLike): Array {
+    return consume((x, y) => x.mod(y), this, other);
+  }
+  pow(other: OwnedLike): Array {
+    return consume((x, y) => x.pow(y), this, other);
+  }
+  greater(other: OwnedLike): Array {
+    return consume((x, y) => x.greater(y), this, other);
+  }
+  less(other: OwnedLike): Array {
+    return consume((x, y) => x.less(y), this, other);
+  }
+  equal(other: OwnedLike): Array {
+    return consume((x, y) => x.equal(y), this, other);
+  }
+  notEqual(other: OwnedLike): Array {
+    return consume((x, y) => x.notEqual(y), this, other);
+  }
+  greaterEqual(other: OwnedLike): Array {
+    return consume((x, y) => x.greaterEqual(y), this, other);
+  }
+  lessEqual(other: OwnedLike): Array {
+    return consume((x, y) => x.lessEqual(y), this, other);
+  }
+  matmul(other: Array): Array {
+    return consume((x, y) => x.matmul(y), this, other);
+  }
+  sum(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.sum(axis, options), this);
+  }
+  prod(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.prod(axis, options), this);
+  }
+  mean(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.mean(axis, options), this);
+  }
+  max(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.max(axis, options), this);
+  }
+  min(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.min(axis, options), this);
+  }
+  any(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.any(axis, options), this);
+  }
+  all(axis?: Axis, options?: ReduceOptions): Array {
+    return consume((x) => x.all(axis, options), this);
+  }
+  reshape(shape: number | readonly number[]): Array {
+    return consume((x) => x.reshape(shape), this);
+  }
+  transpose(permutation?: readonly number[]): Array {
+    return consume((x) => x.transpose(permutation), this);
+  }
+  flatten(): Array {
+    return consume((x) => x.flatten(), this);
+  }
+  ravel(): Array {
+    return consume((x) => x.ravel(), this);
+  }
+  astype(dtype: DTypeArg): Array {
+    return consume((x) => x.astype(dtype), this);
+  }
+  view(dtype?: DType): Array {
+    return consume((x) => x.view(dtype), this);
+  }
+  diagonal(offset?: number, axis1?: number, axis2?: number): Array {
+    return consume((x) => diagonal(x, offset, axis1, axis2), this);
+  }
+  sort(axis?: number): Array {
+    return consume((x) => sort(x, axis), this);
+  }
+  argsort(axis?: number): Array {
+    return consume((x) => argsort(x, axis), this);
+  }
+  slice(...index: readonly OwnedIndex[]): Array {
+    return consume((x, ...parts) => x.slice(...(parts as Index[])), this, ...index);
+  }
 
   /** Slices along the first axis; the array itself is consumed at the end. */
   *[Symbol.iterator](): IterableIterator<Array> {
@@ -135,21 +232,36 @@ export class Array {
     this.release(1, false, userPlace());
     return result;
   }
-  data(): Promise<HostArray> { return this.read((x) => x.data()); }
-  jsAsync(): Promise<Contents> { return this.read((x) => x.jsAsync()); }
-  dataSync(): HostArray { return this.read((x) => x.dataSync()); }
-  js(): Contents { return this.read((x) => x.js()); }
+  data(): Promise<HostArray> {
+    return this.read((x) => x.data());
+  }
+  jsAsync(): Promise<Contents> {
+    return this.read((x) => x.jsAsync());
+  }
+  dataSync(): HostArray {
+    return this.read((x) => x.dataSync());
+  }
+  js(): Contents {
+    return this.read((x) => x.js());
+  }
   /** The only element, at once: on the cpu device. */
-  item(): number { return this.read((x) => x.itemSync()); }
+  item(): number {
+    return this.read((x) => x.itemSync());
+  }
   async blockUntilReady(): Promise<this> {
     this.ensureAlive();
     if (this.value instanceof DeviceArray) await this.value.blockUntilReady();
     return this;
   }
-  [Symbol.toPrimitive](): number { return this.item(); }
+  [Symbol.toPrimitive](): number {
+    return this.item();
+  }
 }
 
-const isPlain = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null);
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null);
 
 /** Every owned array in a tree replaced. */
 export function unwrapped(tree: unknown, of: (array: Array) => Value): unknown {
@@ -172,7 +284,10 @@ export function wrapped(tree: unknown, borrowed = false): unknown {
 /** How often each array stands in a tree. */
 function usesIn(tree: unknown): ReadonlyMap<Array, number> {
   const uses = new Map<Array, number>();
-  unwrapped(tree, (array) => { uses.set(array, (uses.get(array) ?? 0) + 1); return array.value; });
+  unwrapped(tree, (array) => {
+    uses.set(array, (uses.get(array) ?? 0) + 1);
+    return array.value;
+  });
   return uses;
 }
 
@@ -188,14 +303,20 @@ export function consuming(f: (...args: unknown[]) => unknown, args: readonly unk
   for (const [array, count] of uses) array.ensureAlive(count);
   const eager = currentInterpreter().run !== undefined;
   const given = new Set<Array>();
-  const values = args.map((arg) => unwrapped(arg, (array) => {
-    if (!donates || !eager || array.refCount !== 1 || uses.get(array) !== 1 || !(array.value instanceof DeviceArray)) return array.value;
-    given.add(array);
-    return new DonatedArray(array.value);
-  }));
+  const values = args.map((arg) =>
+    unwrapped(arg, (array) => {
+      if (!donates || !eager || array.refCount !== 1 || uses.get(array) !== 1 || !(array.value instanceof DeviceArray)) return array.value;
+      given.add(array);
+      return new DonatedArray(array.value);
+    }),
+  );
   const results = f(...values);
   const out = new Set<unknown>();
-  const collect = (tree: unknown): void => { if (tree instanceof Value) out.add(tree instanceof DonatedArray ? tree.source : tree); else if (globalThis.Array.isArray(tree)) tree.forEach(collect); else if (isPlain(tree)) Object.values(tree).forEach(collect); };
+  const collect = (tree: unknown): void => {
+    if (tree instanceof Value) out.add(tree instanceof DonatedArray ? tree.source : tree);
+    else if (globalThis.Array.isArray(tree)) tree.forEach(collect);
+    else if (isPlain(tree)) Object.values(tree).forEach(collect);
+  };
   collect(results);
   // A result that is the argument itself (a reshape to its own shape) goes on with the reference it came with.
   for (const [array, count] of uses) array.release(count, out.has(array.value) || (given.has(array) && array.value.isDisposed), place);
@@ -213,13 +334,22 @@ function consume(f: (x: Value, ...rest: never[]) => Value, ...args: readonly unk
 }
 
 const ownedFunction = (f: (...args: unknown[]) => unknown): ((...args: unknown[]) => unknown) =>
-  Object.assign((...args: unknown[]) => consuming(f, args, { donates: false }), { dispose: () => { if ('dispose' in f && typeof f.dispose === 'function') f.dispose(); } });
+  Object.assign((...args: unknown[]) => consuming(f, args, { donates: false }), {
+    dispose: () => {
+      if ('dispose' in f && typeof f.dispose === 'function') f.dispose();
+    },
+  });
 
 /** A function of owned arrays as one of values: what the runtime traces. */
 export function asTraced(f: (...args: never[]) => unknown): (...args: unknown[]) => unknown {
   const call = (...args: unknown[]): unknown => {
     const result = f(...(args.map((arg) => wrapped(arg, true)) as never[]));
-    return unwrapped(result, (array) => { array.ensureAlive(); const { value } = array; array.release(1, true, undefined); return value; });
+    return unwrapped(result, (array) => {
+      array.ensureAlive();
+      const { value } = array;
+      array.release(1, true, undefined);
+      return value;
+    });
   };
   return Object.defineProperty(call, 'name', { value: f.name });
 }

@@ -16,9 +16,16 @@ export function parametersOf(f: (...args: never[]) => unknown): Parameters | und
   if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) return undefined;
   const list = parameterList(text);
   if (list === undefined) return undefined;
-  const parts = splitAtCommas(list).map((part) => part.trim()).filter((part) => part !== '');
+  const parts = splitAtCommas(list)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
   const open = parts.some((part) => part.startsWith('...'));
-  return { names: parts.filter((part) => !part.startsWith('...')).map((part) => /^([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)\s*(?:=|$)/u.exec(part)?.[1]), open };
+  return {
+    names: parts
+      .filter((part) => !part.startsWith('...'))
+      .map((part) => /^([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)\s*(?:=|$)/u.exec(part)?.[1]),
+    open,
+  };
 }
 
 /** What stands between the parentheses of the parameters, or the one name before `=>`. */
@@ -36,7 +43,10 @@ function endOf(text: string, open: number): number | undefined {
   let depth = 0;
   for (let i = open; i < text.length; i++) {
     const skipped = skipText(text, i);
-    if (skipped !== i) { i = skipped - 1; continue; }
+    if (skipped !== i) {
+      i = skipped - 1;
+      continue;
+    }
     if ('([{'.includes(text[i]!)) depth++;
     else if (')]}'.includes(text[i]!) && --depth === 0) return i;
   }
@@ -61,10 +71,16 @@ function splitAtCommas(text: string): readonly string[] {
   let [depth, start] = [0, 0];
   for (let i = 0; i < text.length; i++) {
     const skipped = skipText(text, i);
-    if (skipped !== i) { i = skipped - 1; continue; }
+    if (skipped !== i) {
+      i = skipped - 1;
+      continue;
+    }
     if ('([{'.includes(text[i]!)) depth++;
     else if (')]}'.includes(text[i]!)) depth--;
-    else if (text[i] === ',' && depth === 0) { parts.push(text.slice(start, i)); start = i + 1; }
+    else if (text[i] === ',' && depth === 0) {
+      parts.push(text.slice(start, i));
+      start = i + 1;
+    }
   }
   return [...parts, text.slice(start)];
 }

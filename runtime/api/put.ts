@@ -9,7 +9,10 @@ import { flatten, rebuild } from '../core/tree.ts';
 import { Array } from '../ops/value.ts';
 import { array, type Nested } from '../functions/creation.ts';
 
-export interface PutOptions { readonly shape?: readonly number[]; readonly dtype?: DType }
+export interface PutOptions {
+  readonly shape?: readonly number[];
+  readonly dtype?: DType;
+}
 
 /**
  * An array with a copy of the given contents: a typed array, numbers in nested lists, or a tree of those; arrays stay as
@@ -19,8 +22,13 @@ export function devicePut(contents: HostArray | number | readonly number[], opti
 export function devicePut<T>(contents: T, options?: PutOptions): T;
 export function devicePut(contents: unknown, options: PutOptions = {}): unknown {
   if (contents instanceof Array) return contents;
-  if (ArrayBuffer.isView(contents) || typeof contents === 'number' || typeof contents === 'boolean' || isNumbers(contents)) return array(contents as HostArray | Nested, options);
+  if (ArrayBuffer.isView(contents) || typeof contents === 'number' || typeof contents === 'boolean' || isNumbers(contents))
+    return array(contents as HostArray | Nested, options);
   const flat = flatten(contents);
-  return rebuild(flat.structure, flat.leaves.map((leaf) => (leaf instanceof Array ? leaf : array(leaf as HostArray | Nested, options))));
+  return rebuild(
+    flat.structure,
+    flat.leaves.map((leaf) => (leaf instanceof Array ? leaf : array(leaf as HostArray | Nested, options))),
+  );
 }
-const isNumbers = (value: unknown): boolean => globalThis.Array.isArray(value) && value.every((item) => typeof item === 'number' || typeof item === 'boolean' || isNumbers(item));
+const isNumbers = (value: unknown): boolean =>
+  globalThis.Array.isArray(value) && value.every((item) => typeof item === 'number' || typeof item === 'boolean' || isNumbers(item));

@@ -36,7 +36,9 @@ function nestingStorage(): Storage {
   };
 }
 
-interface Platform { readonly getBuiltinModule?: (name: string) => { readonly AsyncLocalStorage?: new () => Storage } | undefined }
+interface Platform {
+  readonly getBuiltinModule?: (name: string) => { readonly AsyncLocalStorage?: new () => Storage } | undefined;
+}
 const platform = (globalThis as { readonly process?: Platform }).process;
 let storage: Storage | undefined;
 let followsAwaits = false;
@@ -80,15 +82,24 @@ export function scope<T>(f: () => T | Promise<T>): T | Promise<T> {
   }
   if (!followsAwaits) {
     void result.then(close, () => close(undefined));
-    throw new TypeError('scope(async …) needs a platform that follows awaits (Node): compute inside of scope(() => …), and await its result outside');
+    throw new TypeError(
+      'scope(async …) needs a platform that follows awaits (Node): compute inside of scope(() => …), and await its result outside',
+    );
   }
   return result.then(
-    (value) => { close(value); return value; },
-    (fault: unknown) => { close(undefined); throw fault; },
+    (value) => {
+      close(value);
+      return value;
+    },
+    (fault: unknown) => {
+      close(undefined);
+      throw fault;
+    },
   );
 }
 
-const isPromise = (value: unknown): value is Promise<never> => typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+const isPromise = (value: unknown): value is Promise<never> =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 
 /** Arrays that can be reached from a value: through lists, maps, sets and fields of objects of any class. */
 function arraysIn(value: unknown): ReadonlySet<unknown> {
@@ -97,7 +108,11 @@ function arraysIn(value: unknown): ReadonlySet<unknown> {
     if (typeof item !== 'object' || item === null || seen.has(item)) return;
     seen.add(item);
     if (ArrayBuffer.isView(item) || 'aval' in item) return;
-    if (item instanceof Map) for (const [key, entry] of item) { walk(key); walk(entry); }
+    if (item instanceof Map)
+      for (const [key, entry] of item) {
+        walk(key);
+        walk(entry);
+      }
     else if (item instanceof Set || Array.isArray(item)) for (const entry of item) walk(entry);
     else for (const entry of Object.values(item)) walk(entry);
   };

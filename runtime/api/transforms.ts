@@ -30,12 +30,15 @@ function donating(source: object, transformed: Call): Call {
       if (!positions.includes(position)) return arg;
       const flat = flatten(arg);
       const paths = leafPaths(flat.structure, `argument ${position}`);
-      return rebuild(flat.structure, flat.leaves.map((leaf, k) => {
-        if (!(leaf instanceof DeviceArray)) return leaf;
-        leaf.ensureAlive();
-        given.push({ array: leaf, path: paths[k]! });
-        return sharedHandle(leaf);
-      }));
+      return rebuild(
+        flat.structure,
+        flat.leaves.map((leaf, k) => {
+          if (!(leaf instanceof DeviceArray)) return leaf;
+          leaf.ensureAlive();
+          given.push({ array: leaf, path: paths[k]! });
+          return sharedHandle(leaf);
+        }),
+      );
     });
     const result = transformed(...replaced);
     for (const { array, path } of given) array.giveAway(source instanceof Function ? source.name : 'a call', path, place);
@@ -46,21 +49,37 @@ function donating(source: object, transformed: Call): Call {
 export type GradOptions = f.GradOptions;
 
 /** The gradient of a scalar function by its first argument (`argnums`), a tree of that argument's form. */
-export function grad<P, A extends unknown[]>(fn: (params: P, ...rest: A) => Array, options?: f.GradOptions & { readonly hasAux?: false }): (params: P, ...rest: A) => P;
-export function grad<P, A extends unknown[], X>(fn: (params: P, ...rest: A) => readonly [Array, X], options: f.GradOptions & { readonly hasAux: true }): (params: P, ...rest: A) => [P, X];
+export function grad<P, A extends unknown[]>(
+  fn: (params: P, ...rest: A) => Array,
+  options?: f.GradOptions & { readonly hasAux?: false },
+): (params: P, ...rest: A) => P;
+export function grad<P, A extends unknown[], X>(
+  fn: (params: P, ...rest: A) => readonly [Array, X],
+  options: f.GradOptions & { readonly hasAux: true },
+): (params: P, ...rest: A) => [P, X];
 export function grad(fn: (...args: never[]) => unknown, options: f.GradOptions = {}): Call {
   return donating(fn, f.grad(fn as Call, options));
 }
 
 /** [value, gradient] in one pass. */
-export function valueAndGrad<P, A extends unknown[]>(fn: (params: P, ...rest: A) => Array, options?: f.GradOptions & { readonly hasAux?: false }): (params: P, ...rest: A) => [Array, P];
-export function valueAndGrad<P, A extends unknown[], X>(fn: (params: P, ...rest: A) => readonly [Array, X], options: f.GradOptions & { readonly hasAux: true }): (params: P, ...rest: A) => [[Array, X], P];
+export function valueAndGrad<P, A extends unknown[]>(
+  fn: (params: P, ...rest: A) => Array,
+  options?: f.GradOptions & { readonly hasAux?: false },
+): (params: P, ...rest: A) => [Array, P];
+export function valueAndGrad<P, A extends unknown[], X>(
+  fn: (params: P, ...rest: A) => readonly [Array, X],
+  options: f.GradOptions & { readonly hasAux: true },
+): (params: P, ...rest: A) => [[Array, X], P];
 export function valueAndGrad(fn: (...args: never[]) => unknown, options: f.GradOptions = {}): Call {
   return donating(fn, f.valueAndGrad(fn as Call, options));
 }
 
 /** The function over a batch. `inAxes`: one axis for all arguments, or one per argument (null: not batched), or options. */
-export function vmap<A extends unknown[], R>(fn: (...args: A) => R, inAxes?: number | readonly f.Axes[] | f.VmapOptions, outAxes?: f.Axes): (...args: A) => R {
+export function vmap<A extends unknown[], R>(
+  fn: (...args: A) => R,
+  inAxes?: number | readonly f.Axes[] | f.VmapOptions,
+  outAxes?: f.Axes,
+): (...args: A) => R {
   return donating(fn, f.vmap(fn as unknown as Call, inAxes ?? 0, outAxes ?? 0)) as unknown as (...args: A) => R;
 }
 
@@ -75,8 +94,12 @@ export interface PmapOptions extends JitOptions {
 export function pmap<A extends unknown[], R>(fn: (...args: A) => R, options: PmapOptions = {}): Jitted<A, R> {
   const { axisName, inAxes, outAxes, ...jitOptions } = options;
   const plain = inAxes === undefined && outAxes === undefined;
-  const lanes = plain ? overLanes(fn as unknown as Call, axisName) : f.vmap(fn as unknown as Call, { ...(axisName !== undefined ? { axisName } : {}), inAxes: inAxes ?? 0, outAxes: outAxes ?? 0 });
-  return jitFunction(f.named(fn.name, lanes), jitOptions, { original: fn as unknown as (...args: never[]) => unknown }) as unknown as Jitted<A, R>;
+  const lanes = plain
+    ? overLanes(fn as unknown as Call, axisName)
+    : f.vmap(fn as unknown as Call, { ...(axisName !== undefined ? { axisName } : {}), inAxes: inAxes ?? 0, outAxes: outAxes ?? 0 });
+  return jitFunction(f.named(fn.name, lanes), jitOptions, {
+    original: fn as unknown as (...args: never[]) => unknown,
+  }) as unknown as Jitted<A, R>;
 }
 
 /** Compiled: traced once per shapes, dtypes and static arguments, planned as a whole, one submit per call. */
@@ -91,34 +114,59 @@ export function checkpoint<A extends unknown[], R>(fn: (...args: A) => R, option
 export { checkpoint as remat };
 
 /** [f(...primals), cotangents of the result -> cotangents of the arguments]. */
-export function vjp<A extends unknown[], R>(fn: (...args: A) => R, primals: A, options: { readonly hasAux?: boolean } = {}): [R, (cotangents: R) => A] {
+export function vjp<A extends unknown[], R>(
+  fn: (...args: A) => R,
+  primals: A,
+  options: { readonly hasAux?: boolean } = {},
+): [R, (cotangents: R) => A] {
   return donating(fn, (...args) => f.vjp(fn as unknown as Call, args, options))(...primals) as [R, (cotangents: R) => A];
 }
 /** [f(...primals), its tangent along `tangents`]. */
-export function jvp<A extends unknown[], R>(fn: (...args: A) => R, primals: A, tangents: A, options: { readonly hasAux?: boolean } = {}): [R, R] {
+export function jvp<A extends unknown[], R>(
+  fn: (...args: A) => R,
+  primals: A,
+  tangents: A,
+  options: { readonly hasAux?: boolean } = {},
+): [R, R] {
   return f.jvp(fn as unknown as Call, primals, tangents, options) as [R, R];
 }
 /** [f(...primals), the linear map from tangents of the arguments to that of the result]. */
-export function linearize<A extends unknown[], R>(fn: (...args: A) => R, primals: A, options: { readonly hasAux?: boolean } = {}): [R, (...tangents: A) => R] {
+export function linearize<A extends unknown[], R>(
+  fn: (...args: A) => R,
+  primals: A,
+  options: { readonly hasAux?: boolean } = {},
+): [R, (...tangents: A) => R] {
   return f.linearize(fn as unknown as Call, primals, options) as [R, (...tangents: A) => R];
 }
 type OfArrays<A extends unknown[]> = (...args: A) => Array;
 /** All partial derivatives by forward mode: good for few inputs. */
-export const jacfwd = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> => f.jacfwd(fn as unknown as Call, options) as unknown as OfArrays<A>;
+export const jacfwd = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> =>
+  f.jacfwd(fn as unknown as Call, options) as unknown as OfArrays<A>;
 /** All partial derivatives by reverse mode: good for few results. */
-export const jacrev = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> => f.jacrev(fn as unknown as Call, options) as unknown as OfArrays<A>;
+export const jacrev = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> =>
+  f.jacrev(fn as unknown as Call, options) as unknown as OfArrays<A>;
 /** Second derivatives. */
-export const hessian = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> => f.hessian(fn as unknown as Call, options) as unknown as OfArrays<A>;
+export const hessian = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> =>
+  f.hessian(fn as unknown as Call, options) as unknown as OfArrays<A>;
 
 type Typed<A extends unknown[], R> = (...args: A) => R;
 /** A function whose gradient is given by `defvjp(forward, backward)`. */
-export const customVjp = <A extends unknown[], R>(fn: Typed<A, R>): Typed<A, R> & { defvjp: <S>(forward: (...args: A) => readonly [R, S], backward: (residuals: S, cotangents: R) => readonly unknown[]) => void } =>
-  calls.customVjp(fn as unknown as Call) as never;
+export const customVjp = <A extends unknown[], R>(
+  fn: Typed<A, R>,
+): Typed<A, R> & {
+  defvjp: <S>(forward: (...args: A) => readonly [R, S], backward: (residuals: S, cotangents: R) => readonly unknown[]) => void;
+} => calls.customVjp(fn as unknown as Call) as never;
 /** A function whose tangent is given by `defjvp((primals, tangents) => [result, tangent])`. */
-export const customJvp = <A extends unknown[], R>(fn: Typed<A, R>): Typed<A, R> & { defjvp: (rule: (primals: A, tangents: A) => readonly [R, R]) => void } => calls.customJvp(fn as unknown as Call) as never;
+export const customJvp = <A extends unknown[], R>(
+  fn: Typed<A, R>,
+): Typed<A, R> & { defjvp: (rule: (primals: A, tangents: A) => readonly [R, R]) => void } =>
+  calls.customJvp(fn as unknown as Call) as never;
 
 /** The program of a function for arguments like these, to be read: `String(makeJaxpr(f)(x))`. */
-export const makeJaxpr = <A extends unknown[]>(fn: (...args: A) => unknown): ((...args: A) => { readonly program: TracedProgram; toString(): string }) => f.makeJaxpr(fn as unknown as Call) as never;
+export const makeJaxpr = <A extends unknown[]>(
+  fn: (...args: A) => unknown,
+): ((...args: A) => { readonly program: TracedProgram; toString(): string }) => f.makeJaxpr(fn as unknown as Call) as never;
 /** Shapes and dtypes of what a function would return, without running it. */
-export const evalShape = <A extends unknown[]>(fn: (...args: A) => unknown, ...args: A): unknown => f.evalShape(fn as unknown as Call, ...args);
+export const evalShape = <A extends unknown[]>(fn: (...args: A) => unknown, ...args: A): unknown =>
+  f.evalShape(fn as unknown as Call, ...args);
 export { checkpointName, checkpointPolicies } from '../functions/calls.ts';

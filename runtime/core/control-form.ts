@@ -14,8 +14,21 @@ export type ControlForm =
    * sequence (without the axis) -> carries, slices of results. Outputs: carries, results stacked on a leading axis.
    * With `reverse` the slices are taken and put from the last to the first.
    */
-  | { readonly kind: 'loop'; readonly body: Program; readonly length: number; readonly constants: number; readonly carries: number; readonly reverse: boolean }
+  | {
+      readonly kind: 'loop';
+      readonly body: Program;
+      readonly length: number;
+      readonly constants: number;
+      readonly carries: number;
+      readonly reverse: boolean;
+    }
   /** Inputs: constants of the condition, constants of the body, carries. Condition: its constants, carries -> bool[]. Body: its constants, carries -> carries. Outputs: carries. */
-  | { readonly kind: 'while'; readonly condition: Program; readonly conditionConstants: number; readonly body: Program; readonly bodyConstants: number }
+  | {
+      readonly kind: 'while';
+      readonly condition: Program;
+      readonly conditionConstants: number;
+      readonly body: Program;
+      readonly bodyConstants: number;
+    }
   /** Inputs: which branch (int32[], clamped), then the operands of every branch. Outputs: those of the branch that ran. */
   | { readonly kind: 'choice'; readonly branches: readonly Program[] };

@@ -17,8 +17,7 @@ export const named = (name: string): Dim => ({ terms: new Map([[name, 1]]) });
 
 export const isKnown = (dim: Dim): dim is number => typeof dim === 'number';
 
-const termsOf = (dim: Dim): ReadonlyMap<string, number> =>
-  typeof dim === 'number' ? new Map(dim === 0 ? [] : [['', dim]]) : dim.terms;
+const termsOf = (dim: Dim): ReadonlyMap<string, number> => (typeof dim === 'number' ? new Map(dim === 0 ? [] : [['', dim]]) : dim.terms);
 
 function normal(terms: Map<string, number>): Dim {
   for (const [names, factor] of terms) if (factor === 0) terms.delete(names);
@@ -106,8 +105,7 @@ export function valueOf(dim: Dim, values: ReadonlyMap<string, number>): number |
 }
 
 /** The names in it, each once. */
-export const namesIn = (dim: Dim): readonly string[] =>
-  typeof dim === 'number' ? [] : [...new Set([...dim.terms.keys()].flatMap(split))];
+export const namesIn = (dim: Dim): readonly string[] => (typeof dim === 'number' ? [] : [...new Set([...dim.terms.keys()].flatMap(split))]);
 
 export function printDim(dim: Dim): string {
   if (typeof dim === 'number') return String(dim);

@@ -31,16 +31,26 @@ export interface Typed {
 /** JAX's lattice is a chain on our dtypes: int32 with uint32 is int32 (JAX without 64 bits), a weak float exceeds all integers. */
 const rank = ({ dtype, weak }: Typed): number => {
   switch (dtype) {
-    case 'bool': return 0;
-    case 'uint32': return weak ? 1 : 2;
-    case 'int32': return weak ? 1 : 3;
-    case 'float16': return weak ? 4 : 5;
-    case 'float32': return weak ? 4 : 6;
+    case 'bool':
+      return 0;
+    case 'uint32':
+      return weak ? 1 : 2;
+    case 'int32':
+      return weak ? 1 : 3;
+    case 'float16':
+      return weak ? 4 : 5;
+    case 'float32':
+      return weak ? 4 : 6;
   }
 };
 const chain: readonly Typed[] = [
-  { dtype: 'bool' }, { dtype: 'int32', weak: true }, { dtype: 'uint32' }, { dtype: 'int32' },
-  { dtype: 'float32', weak: true }, { dtype: 'float16' }, { dtype: 'float32' },
+  { dtype: 'bool' },
+  { dtype: 'int32', weak: true },
+  { dtype: 'uint32' },
+  { dtype: 'int32' },
+  { dtype: 'float32', weak: true },
+  { dtype: 'float16' },
+  { dtype: 'float32' },
 ];
 
 /** The dtype in which operands of these dtypes meet. */

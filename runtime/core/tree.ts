@@ -44,10 +44,14 @@ export function rebuild(structure: Structure, leaves: readonly unknown[]): unkno
   let next = 0;
   const build = (node: Structure): unknown => {
     switch (node.kind) {
-      case 'leaf': return leaves[next++];
-      case 'nothing': return node.value;
-      case 'list': return node.items.map(build);
-      case 'record': return Object.fromEntries(node.keys.map((key, index) => [key, build(node.items[index]!)]));
+      case 'leaf':
+        return leaves[next++];
+      case 'nothing':
+        return node.value;
+      case 'list':
+        return node.items.map(build);
+      case 'record':
+        return Object.fromEntries(node.keys.map((key, index) => [key, build(node.items[index]!)]));
     }
   };
   return build(structure);
@@ -56,11 +60,16 @@ export function rebuild(structure: Structure, leaves: readonly unknown[]): unkno
 /** Where each leaf stands: `params.layers[0].w`, starting with `root`. */
 export function leafPaths(structure: Structure, root: string): readonly string[] {
   switch (structure.kind) {
-    case 'leaf': return [root];
-    case 'nothing': return [];
-    case 'list': return structure.items.flatMap((item, index) => leafPaths(item, `${root}[${index}]`));
+    case 'leaf':
+      return [root];
+    case 'nothing':
+      return [];
+    case 'list':
+      return structure.items.flatMap((item, index) => leafPaths(item, `${root}[${index}]`));
     case 'record':
-      return structure.items.flatMap((item, index) => leafPaths(item, root === '' ? structure.keys[index]! : `${root}.${structure.keys[index]!}`));
+      return structure.items.flatMap((item, index) =>
+        leafPaths(item, root === '' ? structure.keys[index]! : `${root}.${structure.keys[index]!}`),
+      );
   }
 }
 
@@ -70,9 +79,13 @@ export const leafCount = (structure: Structure): number =>
 /** A text that is equal for equal structures. */
 export function printStructure(structure: Structure): string {
   switch (structure.kind) {
-    case 'leaf': return '*';
-    case 'nothing': return String(structure.value);
-    case 'list': return `[${structure.items.map(printStructure).join(',')}]`;
-    case 'record': return `{${structure.keys.map((key, index) => `${JSON.stringify(key)}:${printStructure(structure.items[index]!)}`).join(',')}}`;
+    case 'leaf':
+      return '*';
+    case 'nothing':
+      return String(structure.value);
+    case 'list':
+      return `[${structure.items.map(printStructure).join(',')}]`;
+    case 'record':
+      return `{${structure.keys.map((key, index) => `${JSON.stringify(key)}:${printStructure(structure.items[index]!)}`).join(',')}}`;
   }
 }

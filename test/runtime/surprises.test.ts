@@ -4,7 +4,21 @@
  * Each title names the public report (owner/project#number) that told of it. Depends on: runtime, test/support.
  */
 import assert from 'node:assert/strict';
-import { ArrayDeletedError, checkpoint, donate, DonationError, grad, jit, lax, memory, np, scope, tree, vmap, type Array } from '../../runtime/index.ts';
+import {
+  ArrayDeletedError,
+  checkpoint,
+  donate,
+  DonationError,
+  grad,
+  jit,
+  lax,
+  memory,
+  np,
+  scope,
+  tree,
+  vmap,
+  type Array,
+} from '../../runtime/index.ts';
 import { init } from '../../runtime/api/init.ts';
 import { numbersOf, onCpu } from '../support/arrays.ts';
 import type { Device } from '../../runtime/device/device.ts';
@@ -14,7 +28,9 @@ const square = (n: number): Array => np.ones([n, n]);
 
 describe('surprises', () => {
   let device: Device;
-  beforeEach(() => { device = onCpu(); });
+  beforeEach(() => {
+    device = onCpu();
+  });
   const inUse = (): number => device.allocator.stats().bytesInUse;
 
   it('jax#1733: a training step keeps one copy of its weights when they are donated', () => {
@@ -28,13 +44,22 @@ describe('surprises', () => {
   });
 
   it('jax#1273: ten products in a row take two buffers, not eight', () => {
-    const chain = jit((x: Array, w: Array) => { let h = x; for (let k = 0; k < 10; k++) h = np.tanh(h.matmul(w)); return h; }, { donateArgnums: [0] });
+    const chain = jit(
+      (x: Array, w: Array) => {
+        let h = x;
+        for (let k = 0; k < 10; k++) h = np.tanh(h.matmul(w));
+        return h;
+      },
+      { donateArgnums: [0] },
+    );
     const lowered = chain.lower(np.ones([2048, 64]), square(64));
     assert.equal(lowered.peakBytes, 2 * 2048 * 64 * 4 + 64 * 64 * 4);
   });
 
   it('jax#8470: a tree donated as an object is donated like one by position', () => {
-    const step = jit((state: { params: Array; count: Array }) => ({ params: state.params.mul(0.9), count: state.count.add(1) }), { donateArgnums: 0 });
+    const step = jit((state: { params: Array; count: Array }) => ({ params: state.params.mul(0.9), count: state.count.add(1) }), {
+      donateArgnums: 0,
+    });
     const lowered = step.lower({ count: np.zeros([]), params: square(512) });
     assert.equal(lowered.aliasBytes, mebibyte + 256);
   });
@@ -57,7 +82,10 @@ describe('surprises', () => {
     const train = jit((w: Array) => w.mul(0.5), { donateArgnums: 0 });
     const evaluate = jit((w: Array) => w.sum());
     let w = np.ones([4]);
-    for (let k = 0; k < 2; k++) { assert.equal(evaluate(w).itemSync(), 4 * 0.5 ** k); w = train(w); }
+    for (let k = 0; k < 2; k++) {
+      assert.equal(evaluate(w).itemSync(), 4 * 0.5 ** k);
+      w = train(w);
+    }
     assert.equal(w.isDisposed, false);
   });
 
@@ -70,7 +98,11 @@ describe('surprises', () => {
   });
 
   it('jax#35473: a donated matrix without an output is freed at its last use', () => {
-    const f = (m: Array): Array => { const g = m.matmul(m); const h = g.matmul(g); return h.matmul(g).add(h).matmul(g).sum(); };
+    const f = (m: Array): Array => {
+      const g = m.matmul(m);
+      const h = g.matmul(g);
+      return h.matmul(g).add(h).matmul(g).sum();
+    };
     const [kept, freed] = [jit(f), jit(f, { donateArgnums: 0 })].map((g) => g.lower(square(256)).peakBytes);
     assert.ok(kept! - freed! >= 256 * 256 * 4, `${String(kept)} bytes kept, ${String(freed)} freed`);
   });
@@ -84,13 +116,26 @@ describe('surprises', () => {
   });
 
   it('xla#45912: donated x -> exp -> loop -> update needs no copy of x', () => {
-    const f = jit((x: Array) => lax.foriLoop(0, 4, (_, c: Array) => c.mul(0.5), np.exp(x)).at([0, 1]).set(0), { donateArgnums: 0 });
+    const f = jit(
+      (x: Array) =>
+        lax
+          .foriLoop(0, 4, (_, c: Array) => c.mul(0.5), np.exp(x))
+          .at([0, 1])
+          .set(0),
+      { donateArgnums: 0 },
+    );
     const { peakBytes, argumentBytes } = f.lower(square(256));
     assert.ok(peakBytes - argumentBytes < 4096, `${peakBytes - argumentBytes} bytes beyond the argument`);
   });
 
   it('jax#25399, xla#20440: an element read before an update in place costs no copy', () => {
-    const f = jit((x: Array) => { const old = x.slice(0, 0); return [x.at(0, 0).add(1), old] as const; }, { donateArgnums: 0 });
+    const f = jit(
+      (x: Array) => {
+        const old = x.slice(0, 0);
+        return [x.at(0, 0).add(1), old] as const;
+      },
+      { donateArgnums: 0 },
+    );
     const lowered = f.lower(square(256));
     assert.deepEqual(lowered.memoryAnalysis().copies, []);
     assert.ok(lowered.peakBytes - lowered.argumentBytes <= 1024);
@@ -99,7 +144,22 @@ describe('surprises', () => {
   });
 
   it('jax#38145, jax#17845: a loop whose body may pass its carry through keeps one carry', () => {
-    const f = jit((x: Array) => lax.foriLoop(0, 8, (i, c: Array) => lax.cond(i.less(4), (v: Array) => v.add(1), (v: Array) => v, c), x), { donateArgnums: 0 });
+    const f = jit(
+      (x: Array) =>
+        lax.foriLoop(
+          0,
+          8,
+          (i, c: Array) =>
+            lax.cond(
+              i.less(4),
+              (v: Array) => v.add(1),
+              (v: Array) => v,
+              c,
+            ),
+          x,
+        ),
+      { donateArgnums: 0 },
+    );
     const { peakBytes, argumentBytes } = f.lower(square(256));
     // Should be one carry; the choice inside of the body still gets a buffer of its own for its result.
     assert.ok(peakBytes <= 2 * argumentBytes + 1024, `${peakBytes} bytes for a carry of ${argumentBytes}`);
@@ -107,7 +167,9 @@ describe('surprises', () => {
   });
 
   it('jax#40101, jax#16647: a row written into a large buffer is written in place', () => {
-    const write = jit((storage: Array, row: Array, at: Array) => lax.dynamicUpdateSlice(storage, row, [at, 0]), { donateArgnames: 'storage' });
+    const write = jit((storage: Array, row: Array, at: Array) => lax.dynamicUpdateSlice(storage, row, [at, 0]), {
+      donateArgnames: 'storage',
+    });
     const lowered = write.lower(np.zeros([4096, 32]), np.ones([1, 32]), np.array(3, 'int32'));
     assert.equal(lowered.aliasBytes, 4096 * 32 * 4);
     assert.deepEqual(lowered.memoryAnalysis().copies, []);
@@ -122,9 +184,17 @@ describe('surprises', () => {
 
   it('jax#39625, jax#39100: donation changes no bit, in whatever order outputs come', () => {
     const parts = (a: Array, b: Array): Array[] => [a.at([0, 2]).add(1), b.at([0, 2]).mul(3), a.add(b)];
-    for (const order of [[0, 1, 2], [2, 1, 0], [1, 2, 0]]) {
-      const f = (a: Array, b: Array): Array[] => { const all = parts(a, b); return order.map((k) => all[k]!); };
-      const run = (donateArgnums: number[]): number[][] => quietly(() => jit(f, { donateArgnums })(np.arange(8).add(0.5), np.arange(8).mul(0.25)).map((x) => [...numbersOf(x)]));
+    for (const order of [
+      [0, 1, 2],
+      [2, 1, 0],
+      [1, 2, 0],
+    ]) {
+      const f = (a: Array, b: Array): Array[] => {
+        const all = parts(a, b);
+        return order.map((k) => all[k]!);
+      };
+      const run = (donateArgnums: number[]): number[][] =>
+        quietly(() => jit(f, { donateArgnums })(np.arange(8).add(0.5), np.arange(8).mul(0.25)).map((x) => [...numbersOf(x)]));
       assert.deepEqual(run([0, 1]), run([]));
       assert.deepEqual(run([1]), run([]));
     }
@@ -140,14 +210,28 @@ describe('surprises', () => {
     const step = jit((w: Array) => [w.sum(), w.mul(0.5)] as const, { donateArgnums: 0 });
     let w = np.ones([256]);
     const losses: number[] = [];
-    for (let k = 0; k < 10; k++) { const [loss, next] = step(w); losses.push(await loss.item()); loss.dispose(); w = next; }
+    for (let k = 0; k < 10; k++) {
+      const [loss, next] = step(w);
+      losses.push(await loss.item());
+      loss.dispose();
+      w = next;
+    }
     assert.equal(inUse(), 1024);
     assert.equal(losses.length, 10);
   });
 
   it('jax#14934, jax#1222: a block after which everything is freed, also when it fails', () => {
-    assert.throws(() => scope(() => { square(256); throw new Error('failed'); }), /failed/);
-    scope(() => { square(256).matmul(square(256)); });
+    assert.throws(
+      () =>
+        scope(() => {
+          square(256);
+          throw new Error('failed');
+        }),
+      /failed/,
+    );
+    scope(() => {
+      square(256).matmul(square(256));
+    });
     assert.equal(inUse(), 0);
   });
 
@@ -179,7 +263,11 @@ describe('surprises', () => {
 
   it('jax#27748, jax#12792: checkpoint lowers the peak of a deep stack', () => {
     const block = (x: Array, w: Array): Array => x.add(np.tanh(np.tanh(x.matmul(w)).matmul(w.transpose())));
-    const deep = (layer: typeof block) => jit((ws: Array[], x: Array) => grad((own: Array[]) => np.square(own.reduce((h, w) => layer(h, w), x)).mean())(ws)).lower(Array_(6, () => np.ones([32, 128])), np.ones([1024, 32])).peakBytes;
+    const deep = (layer: typeof block) =>
+      jit((ws: Array[], x: Array) => grad((own: Array[]) => np.square(own.reduce((h, w) => layer(h, w), x)).mean())(ws)).lower(
+        Array_(6, () => np.ones([32, 128])),
+        np.ones([1024, 32]),
+      ).peakBytes;
     const [plain, again] = [deep(block), deep(checkpoint(block))];
     assert.ok(again < plain, `${again} bytes with checkpoint, ${plain} without`);
   });
@@ -202,7 +290,9 @@ describe('surprises', () => {
     square(512).dispose();
     memory.resetPeak();
     assert.equal(memory.stats().peakBytesInUse, 0);
-    const { peakBytes } = memory.measure(() => { square(256).dispose(); });
+    const { peakBytes } = memory.measure(() => {
+      square(256).dispose();
+    });
     assert.equal(peakBytes, 256 * 256 * 4);
   });
 
@@ -212,7 +302,10 @@ describe('surprises', () => {
     const state = initialise(params);
     const step = jit((p: Array, s: { z: Array }) => [p.add(1), { z: s.z.mul(2) }] as const, { donateArgnums: [0, 1] });
     assert.throws(() => step(params, state), /`p` and as `s\.z`/);
-    step(params, tree.map((x) => x.copy(), state));
+    step(
+      params,
+      tree.map((x) => x.copy(), state),
+    );
   });
 });
 
@@ -220,6 +313,10 @@ describe('surprises', () => {
 function quietly<T>(run: () => T): T {
   const former = console.warn;
   console.warn = () => {};
-  try { return run(); } finally { console.warn = former; }
+  try {
+    return run();
+  } finally {
+    console.warn = former;
+  }
 }
 const Array_ = <T>(length: number, make: (k: number) => T): T[] => globalThis.Array.from({ length }, (_, k) => make(k));
