@@ -95,7 +95,12 @@ function* leftoversOf(
   for (const cls of unit.classes.values())
     if (!cls.exported && ![cls.initialiser, cls.constructor_, ...Object.values(cls.methods)].some(reachedHere))
       yield* classEntries(walker, collector, cls);
-  for (const fn of unit.functions.values()) {
+  // Outer functions first: what they call or declare is then seen in its context.
+  const depth = (fn: LoweredFunction): number => {
+    const parent = fn.parent === undefined ? undefined : unit.functions.get(fn.parent);
+    return parent === undefined ? 0 : 1 + depth(parent);
+  };
+  for (const fn of [...unit.functions.values()].sort((a, b) => depth(a) - depth(b))) {
     if (
       reachedHere(fn.id) ||
       fn.kind === 'fields' ||

@@ -5,7 +5,7 @@
  * Depends on: engine, calls, collections, arrays, state, values.
  */
 import type { Event, LoweredFunction, Span, TypeFact } from '../lower/ir.ts';
-import { kill, leaves, named, read, consumes, escape } from './arrays.ts';
+import { kill, leaves, modelOf, named, read, consumes, escape } from './arrays.ts';
 import { name, openMember } from './making.ts';
 import { callEvent } from './calls.ts';
 import { iterated, unique } from './collections.ts';
@@ -105,6 +105,8 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
     case 'unary':
       return done(unary(state, event.operator, state.local(event.value), host(state, event, noType)));
     case 'binary':
+      if (event.operator === 'instanceof' && isArrayOf(engine, state, state.local(event.left), state.local(event.right)))
+        return done(literalValue(true));
       return done(binary(state, event.operator, state.local(event.left), state.local(event.right), () => host(state, event, noType)));
     case 'await':
       return awaited(engine, state, event, type, done);
@@ -161,6 +163,15 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
 }
 
 const elementType = (type: TypeFact | undefined): TypeFact | undefined => type?.element;
+
+/** `x instanceof Tensor`, where the walk holds such an array in `x`. */
+function isArrayOf(engine: Engine, state: State, value: Value, type: Value): boolean {
+  const node = state.node(value);
+  if (node?.shape !== 'array' || node.life === undefined || node.life.owner || type.kind !== 'external') return false;
+  const { arrays } = modelOf(engine, node.life.library);
+  // The first of a model's array types is the general one.
+  return type.library === node.life.library && (type.name === arrays[0] || type.name === node.life.typeName);
+}
 
 function host(state: State, event: { readonly span: Span }, type: TypeFact): Value {
   const symbol = `${siteOf(state, event)};`;

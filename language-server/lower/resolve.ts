@@ -27,6 +27,10 @@ export interface Resolver {
 const unaliased = (checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol =>
   symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 
+/** `require('…')`: old builds keep modules in `var`s that are never written again. */
+const isRequire = (node: ts.Expression): boolean =>
+  ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'require' && node.arguments.length === 1;
+
 export function createResolver(
   checker: ts.TypeChecker,
   types: Types,
@@ -113,7 +117,7 @@ export function createResolver(
       ts.isVariableDeclaration(declaration) &&
       ts.isIdentifier(declaration.name) &&
       declaration.initializer !== undefined &&
-      ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const
+      (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const || isRequire(declaration.initializer))
     ) {
       // `const np = tf.layers`, `const tf = require('…')`: another name for a namespace.
       const init = declaration.initializer;
