@@ -4,6 +4,7 @@
  * Depends on: core, ops, trace, ir, compile, execute, parameters.
  */
 import { knownBytes, printAval } from '../core/aval.ts';
+import { readBytes } from '../core/bytes.ts';
 import { bytesText, donationUnusable } from '../core/errors.ts';
 import type { DType } from '../core/dtype.ts';
 import { currentInterpreter, placeInForce, type HostArray } from '../core/interpreter.ts';
@@ -33,7 +34,7 @@ export interface JitOptions {
   readonly donate?: 'strict';
   /** "min": waits for the exact search of the planner. */
   readonly memory?: 'fast' | 'min';
-  /** Recomputes until the plan fits: bytes, or text like "512MiB". */
+  /** Most bytes that the call may need, arguments included: values are recomputed until the plan fits, or the first call of a trace fails before anything runs. Bytes, or text like "512MiB". */
   readonly memoryBudget?: number | string;
 }
 
@@ -72,9 +73,12 @@ type Call = (this: unknown, ...args: unknown[]) => unknown;
 
 /** Which positions of a function's arguments are donated; functions that donate carry it for transformations of them. */
 export const donatedPositions: unique symbol = Symbol('donated positions');
-export interface Donating { readonly [donatedPositions]?: readonly number[] }
+export interface Donating {
+  readonly [donatedPositions]?: readonly number[];
+}
 
-const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] => (value === undefined ? [] : Array.isArray(value) ? (value as readonly T[]) : [value as T]);
+const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] =>
+  value === undefined ? [] : Array.isArray(value) ? (value as readonly T[]) : [value as T];
 
 /** Positions counted from 0, checked against the parameters. */
 function positionsOf(option: string, given: readonly number[], parameters: Parameters | undefined, name: string): readonly number[] {
@@ -92,18 +96,28 @@ function namedPositions(given: readonly string[], parameters: Parameters | undef
     const names = parameters?.names ?? [];
     if (names.includes(own)) return names.indexOf(own);
     // A bundler that avoids shadowing turns `params` into `params2`.
-    const renamed = names.flatMap((n, position) => (n !== undefined && n.startsWith(own) && /^\d+$/.test(n.slice(own.length)) ? [position] : []));
+    const renamed = names.flatMap((n, position) =>
+      n !== undefined && n.startsWith(own) && /^\d+$/.test(n.slice(own.length)) ? [position] : [],
+    );
     if (renamed.length === 1) return renamed[0]!;
-    const known = parameters === undefined ? 'its parameters have no names here' : `its parameters are ${parameters.names.map((n) => n ?? '{…}').join(', ')}`;
-    throw new TypeError(`jit of \`${name}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`);
+    const known =
+      parameters === undefined
+        ? 'its parameters have no names here'
+        : `its parameters are ${parameters.names.map((n) => n ?? '{…}').join(', ')}`;
+    throw new TypeError(
+      `jit of \`${name}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`,
+    );
   });
 }
 
-function bytesOfBudget(budget: number | string | undefined): number | undefined {
-  if (budget === undefined || typeof budget === 'number') return budget;
-  const match = /^\s*([\d.]+)\s*([KMGT]?)i?B?\s*$/i.exec(budget);
-  if (!match) throw new TypeError(`memoryBudget \`${budget}\` is no size: write bytes, or "512MiB"`);
-  return Math.floor(Number(match[1]) * 1024 ** ['', 'K', 'M', 'G', 'T'].indexOf(match[2]!.toUpperCase()));
+function bytesOfBudget(budget: number | string | undefined, name: string): number | undefined {
+  if (budget === undefined) return undefined;
+  const bytes = typeof budget === 'number' ? budget : readBytes(budget);
+  if (bytes === undefined || !(bytes > 0))
+    throw new TypeError(
+      `jit of \`${name}\`: memoryBudget is ${typeof budget === 'string' ? `"${budget}"` : budget}, and takes bytes, or a size like "512MiB"`,
+    );
+  return bytes;
 }
 
 export interface JitSource {
@@ -113,23 +127,41 @@ export interface JitSource {
   readonly automatic?: boolean;
 }
 
-export function jitFunction(f: Call, options: JitOptions = {}, source: JitSource = {}): Call & { lower: (...args: unknown[]) => Lowered; dispose: () => void } & Donating {
+export function jitFunction(
+  f: Call,
+  options: JitOptions = {},
+  source: JitSource = {},
+): Call & { lower: (...args: unknown[]) => Lowered; dispose: () => void } & Donating {
   const original = source.original ?? f;
   const name = original.name || 'anonymous';
   const parameters = parametersOf(original);
   const statics = positionsOf('staticArgnums', listOf(options.staticArgnums), parameters, name);
-  const donated = [...new Set([...positionsOf('donateArgnums', listOf(options.donateArgnums), parameters, name), ...namedPositions(listOf(options.donateArgnames), parameters, name)])];
+  const donated = [
+    ...new Set([
+      ...positionsOf('donateArgnums', listOf(options.donateArgnums), parameters, name),
+      ...namedPositions(listOf(options.donateArgnames), parameters, name),
+    ]),
+  ];
   const both = donated.find((position) => statics.includes(position));
   if (both !== undefined) throw new TypeError(`jit of \`${name}\`: argument ${both} is static and donated, and can be only one of them`);
-  const memoryBudget = bytesOfBudget(options.memoryBudget);
-  const plan: PlanOptions = { ...(options.memory ? { memory: options.memory } : {}), ...(memoryBudget !== undefined ? { memoryBudget } : {}) };
+  const memoryBudget = bytesOfBudget(options.memoryBudget, name);
+  const plan: PlanOptions = {
+    ...(options.memory ? { memory: options.memory } : {}),
+    ...(memoryBudget !== undefined ? { memoryBudget } : {}),
+  };
   const cache = new Map<string, Traced>();
 
   const argumentsOf = (args: readonly unknown[]): Arguments => readArguments(args, { statics, donated, parameters, name });
   const tracedFor = (given: Arguments, self: unknown, place: Place | undefined): Traced => {
     const known = cache.get(given.key);
     if (known !== undefined && known.captured.device === device()) return known;
-    if (cache.size > 0) currentSink()?.({ kind: 'mark', at: nowMs(), name: 'retrace', text: `${name}: ${given.leaves.map((leaf) => printAval(leaf.aval)).join(' ')}` });
+    if (cache.size > 0)
+      currentSink()?.({
+        kind: 'mark',
+        at: nowMs(),
+        name: 'retrace',
+        text: `${name}: ${given.leaves.map((leaf) => printAval(leaf.aval)).join(' ')}`,
+      });
     const made = traceCall(f, given, { self, name, plan, place });
     if (source.automatic !== true) refuseUnusable(made.executable, given, options);
     cache.set(given.key, made);
@@ -152,10 +184,15 @@ export function jitFunction(f: Call, options: JitOptions = {}, source: JitSource
     return lowered(executable, program, given);
   };
   const dispose = (): void => {
-    for (const { captured } of cache.values()) for (const array of captured.arrays) if (captured.own.includes(array.buffer)) array.dispose();
+    for (const { captured } of cache.values())
+      for (const array of captured.arrays) if (captured.own.includes(array.buffer)) array.dispose();
     cache.clear();
   };
-  return Object.assign(Object.defineProperty(call, 'name', { value: name }), { lower, dispose, ...(donated.length > 0 ? { [donatedPositions]: donated } : {}) });
+  return Object.assign(Object.defineProperty(call, 'name', { value: name }), {
+    lower,
+    dispose,
+    ...(donated.length > 0 ? { [donatedPositions]: donated } : {}),
+  });
 }
 
 interface Arguments {
@@ -215,39 +252,77 @@ function leafOf(leaf: unknown, path: string, name: string, donated: boolean): Le
   if (typeof leaf === 'boolean') return { value: leaf, path, donated, aval: { shape: [], dtype: 'bool' } };
   const dtype = hostDType(leaf);
   if (dtype !== undefined) return { value: leaf as HostArray, path, donated, aval: { shape: [(leaf as HostArray).length], dtype } };
-  throw new TypeError(`jit of \`${name}\`: \`${path}\` is ${typeof leaf === 'object' ? `an object of class ${leaf?.constructor?.name ?? 'none'}` : `a ${typeof leaf}`}, and only trees of arrays and numbers are traced; name it in staticArgnums`);
+  throw new TypeError(
+    `jit of \`${name}\`: \`${path}\` is ${typeof leaf === 'object' ? `an object of class ${leaf?.constructor?.name ?? 'none'}` : `a ${typeof leaf}`}, and only trees of arrays and numbers are traced; name it in staticArgnums`,
+  );
 }
 
 /** The dtype of a typed array as an argument. */
 const hostDType = (leaf: unknown): DType | undefined =>
-  leaf instanceof Float32Array ? 'float32' : leaf instanceof Int32Array ? 'int32' : leaf instanceof Uint32Array ? 'uint32' : leaf instanceof Uint16Array ? 'float16' : leaf instanceof Uint8Array ? 'bool' : undefined;
+  leaf instanceof Float32Array
+    ? 'float32'
+    : leaf instanceof Int32Array
+      ? 'int32'
+      : leaf instanceof Uint32Array
+        ? 'uint32'
+        : leaf instanceof Uint16Array
+          ? 'float16'
+          : leaf instanceof Uint8Array
+            ? 'bool'
+            : undefined;
 
 const identities = new WeakMap<object, number>();
 let lastIdentity = 0;
 /** Plain values by what they say, everything else by identity. */
 function staticKey(value: unknown): string {
-  if (typeof value === 'function' || (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype)) {
+  if (
+    typeof value === 'function' ||
+    (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype)
+  ) {
     const known = identities.get(value) ?? ++lastIdentity;
     identities.set(value, known);
     return `#${known}`;
   }
   if (typeof value === 'object' && value !== null)
-    return Array.isArray(value) ? `[${value.map(staticKey).join(',')}]` : `{${Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${staticKey(v)}`).join(',')}}`;
+    return Array.isArray(value)
+      ? `[${value.map(staticKey).join(',')}]`
+      : `{${Object.entries(value)
+          .map(([k, v]) => `${JSON.stringify(k)}:${staticKey(v)}`)
+          .join(',')}}`;
   return `${typeof value}:${Object.is(value, -0) ? '-0' : String(value)}`;
 }
 
-interface TraceContext { readonly self: unknown; readonly name: string; readonly plan: PlanOptions; readonly place: Place | undefined }
+interface TraceContext {
+  readonly self: unknown;
+  readonly name: string;
+  readonly plan: PlanOptions;
+  readonly place: Place | undefined;
+}
 
 function traceCall(f: Call, given: Arguments, { self, name, plan }: TraceContext): Traced {
   let result: Structure | undefined;
-  const program = trace(name, (values) => {
-    const flat = flatten(f.apply(self, given.withLeaves(values)));
-    result = flat.structure;
-    const paths = leafPaths(flat.structure, 'result');
-    return flat.leaves.map((leaf, k) => asValue(leaf, paths[k]!));
-  }, given.leaves.map((leaf) => leaf.aval));
-  const executable = compileProgram(program, given.leaves.map((leaf) => leaf.donated), { ...plan, paths: given.leaves.map((leaf) => leaf.path), argnums: given.argnums });
-  return { program, executable, result: result!, captured: capturesOf(program as Program), weak: program.outputs.map((atom) => atom.aval.weak === true) };
+  const program = trace(
+    name,
+    (values) => {
+      const flat = flatten(f.apply(self, given.withLeaves(values)));
+      result = flat.structure;
+      const paths = leafPaths(flat.structure, 'result');
+      return flat.leaves.map((leaf, k) => asValue(leaf, paths[k]!));
+    },
+    given.leaves.map((leaf) => leaf.aval),
+  );
+  const executable = compileProgram(
+    program,
+    given.leaves.map((leaf) => leaf.donated),
+    { ...plan, paths: given.leaves.map((leaf) => leaf.path), argnums: given.argnums },
+  );
+  return {
+    program,
+    executable,
+    result: result!,
+    captured: capturesOf(program as Program),
+    weak: program.outputs.map((atom) => atom.aval.weak === true),
+  };
 }
 
 /** Donations with which the planned peak is the same as without: one warning, or an error before anything ran. */
@@ -256,11 +331,19 @@ function refuseUnusable(executable: Executable, given: Arguments, options: JitOp
     const leaf = given.leaves[input];
     if (outcome === 'aliased' || leaf === undefined || !(leaf.value instanceof Value) || knownBytes(leaf.aval) === 0) return false;
     // An output of its size that nobody took: the pairing is the planner's affair, no mistake of the user's.
-    if (executable.outputs.some((output) => output.kind === 'stored' && output.alias === undefined && knownBytes(output.aval) === knownBytes(leaf.aval))) return false;
+    if (
+      executable.outputs.some(
+        (output) => output.kind === 'stored' && output.alias === undefined && knownBytes(output.aval) === knownBytes(leaf.aval),
+      )
+    )
+      return false;
     return executable.peakWith(executable.donated.map((flag, k) => flag && k !== input)) <= executable.analysis.peakBytes;
   });
   if (useless.length === 0) return;
-  const entries = useless.map(({ input, bytes, reason }) => `\`${given.leaves[input]!.path}\` ${printAval(given.leaves[input]!.aval)}, ${bytesText(bytes)}: ${reason ?? 'no output can take its buffer'}`);
+  const entries = useless.map(
+    ({ input, bytes, reason }) =>
+      `\`${given.leaves[input]!.path}\` ${printAval(given.leaves[input]!.aval)}, ${bytesText(bytes)}: ${reason ?? 'no output can take its buffer'}`,
+  );
   const error = donationUnusable(executable.name, entries);
   if (options.donate === 'strict') throw error;
   console.warn(error.message);
@@ -279,4 +362,3 @@ function lowered(executable: Executable, program: TracedProgram, given: Argument
     toString: () => `${printProgram(program as Program)}\n\n${executable.print()}`,
   };
 }
-

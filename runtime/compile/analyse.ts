@@ -8,7 +8,7 @@
 import { printAval } from '../core/aval.ts';
 import type { Variable } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
-import type { Analysis, DonationOutcome, OutputPlan, StoredValue } from './executable.ts';
+import type { Analysis, DonationOutcome, OutputPlan, Recomputed, StoredValue } from './executable.ts';
 import type { Node } from './fuse.ts';
 import type { Layout } from './layout.ts';
 import { roundedBytes, type Copy } from './storage.ts';
@@ -24,6 +24,7 @@ export interface AnalyseInput {
   /** Planned peak for any donation choice. */
   readonly peakWith: (donated: readonly boolean[]) => number;
   readonly argumentCount: number;
+  readonly recomputed: readonly Recomputed[];
 }
 
 /** The arena counts whole from the call's start to its end, so the planned peak is this sum. */
@@ -60,6 +61,7 @@ export function analyse(input: AnalyseInput): Analysis {
       return whatIfOf(input, peakWith);
     },
     values: valuesOf(input, places),
+    recomputed: input.recomputed.map((one) => ({ ...one, place: places.of(one.place) })),
     steps: layout.order.length,
     argumentPaths: input.paths,
     places: places.list,
@@ -80,9 +82,9 @@ function makePlaces() {
   return { list, of };
 }
 
-type Made = { readonly place: Place | undefined; readonly role?: 'gradient' | 'again' };
+export type Made = { readonly place: Place | undefined; readonly role?: 'gradient' | 'again' };
 
-function madeBy(node: Node, result: number): Made {
+export function madeBy(node: Node, result: number): Made {
   if (node.kind === 'control') return { place: node.equation.place, ...(node.equation.role ? { role: node.equation.role } : {}) };
   const { place, role } = node.kernel.results[result]!;
   return { place, ...(role ? { role } : {}) };

@@ -58,10 +58,26 @@ export interface Analysis {
   readonly donated: readonly DonationOutcome[];
   readonly whatIf: readonly { readonly donateArgnums: readonly number[]; readonly peakBytes: number }[];
   readonly values: readonly StoredValue[];
+  /** What `memoryBudget` had computed a second time instead of kept. */
+  readonly recomputed: readonly RecomputedValue[];
   readonly steps: number;
   readonly argumentPaths: readonly string[];
   /** What `place` numbers stand for; 0 is "no place known". */
   readonly places: readonly (Place | undefined)[];
+}
+
+export interface Recomputed {
+  /** Bytes that are free between its two lives. */
+  readonly bytes: number;
+  /** Floating-point operations that computing it again takes. */
+  readonly flops: number;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly place: Place | undefined;
+}
+
+export interface RecomputedValue extends Omit<Recomputed, 'place'> {
+  readonly place: number;
 }
 
 export interface DonationOutcome {
@@ -116,6 +132,7 @@ export interface CompileOptions {
   readonly target: Target;
   /** `min`: waits for the exact search. */
   readonly memory?: 'fast' | 'min';
+  /** Most bytes that the plan may need, arguments included: values are recomputed until it fits, or compiling fails. */
   readonly memoryBudget?: number;
   /** How people write each argument leaf: `params.w`. */
   readonly paths?: readonly string[];

@@ -10,9 +10,10 @@ import { printAval } from '../core/aval.ts';
 import { isLiteral, type Program, type Variable } from '../core/program.ts';
 import type { Op } from '../ops/op.ts';
 import { analyse, argumentBytesOf, peakOf } from './analyse.ts';
+import { withinBudget, type Planned } from './budget.ts';
 import { makeBodies, type Bodies } from './control.ts';
 import { emit } from './emit.ts';
-import type { CompileOptions, Executable, OutputPlan, Step } from './executable.ts';
+import type { CompileOptions, Executable, OutputPlan, Recomputed, Step } from './executable.ts';
 import type { Eagerness } from './decide.ts';
 import { fuse, type Fused, type FuseOptions, type Node } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
@@ -24,6 +25,8 @@ import { split } from './split.ts';
 import { roundedBytes } from './storage.ts';
 
 const searchMs = 2000;
+/** The search for a plan that fits a budget without computing anything again. */
+const budgetSearchMs = 400;
 const manyEquations = 600;
 /** Merges that are tried one way or another before the rest stays apart. */
 const mostAttempts = 24;
@@ -42,8 +45,9 @@ export interface FusedProgram {
   readonly layouts: Map<string, Layout>;
 }
 
-export function fuseOnce(program: Program<Op>, now: () => number): FusedProgram {
-  const flat = materialised(split(simplify(flatten(program))));
+export const fuseOnce = (program: Program<Op>, now: () => number): FusedProgram => fuseFlat(program, materialised(split(simplify(flatten(program)))), now);
+
+function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
     return atom;
@@ -106,17 +110,44 @@ function layoutFor(form: FusedProgram, donated: readonly boolean[], now: () => n
   return made;
 }
 
+/** A form with the layout that was chosen for it. */
+interface Chosen extends Planned {
+  readonly form: FusedProgram;
+  readonly ms: number;
+}
+
+function chosenFor(form: FusedProgram, donated: readonly boolean[], now: () => number, ms: number, recomputed: readonly Recomputed[]): Chosen {
+  const { flat, fused, outputs } = form;
+  return { form, ms, flat, fused, outputs, donated, layout: layoutFor(form, donated, now, ms), recomputed };
+}
+
+/** As it is, or so that it fits into the budget that was given. */
+function choose(fusedProgram: FusedProgram, donated: readonly boolean[], { now, memory, memoryBudget: budget, paths }: CompileOptions): Chosen {
+  const ms = memory === 'min' ? searchMs : 0;
+  const start = chosenFor(fusedProgram, donated, now, ms, []);
+  if (budget === undefined) return start;
+  const { program } = fusedProgram;
+  return withinBudget({
+    start,
+    budget,
+    plan: (flat) => chosenFor(fuseFlat(program, flat, now), donated, now, ms, []),
+    searched: ({ form, recomputed }) => chosenFor(form, donated, now, Math.max(ms, budgetSearchMs), recomputed),
+    name: program.name,
+    paths: program.inputs.map((_, i) => paths?.[i] ?? `${i}`),
+  });
+}
+
 export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Executable {
-  const { program, flat, outputs, bodies } = fusedProgram;
+  const { program } = fusedProgram;
   const { now, target } = options;
   const argumentCount = program.inputs.length;
-  const whole = (donated: readonly boolean[]): boolean[] => flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
+  const whole = (donated: readonly boolean[]): boolean[] => fusedProgram.flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
   const donated = whole(options.donated);
-  const ms = options.memory === 'min' ? searchMs : 0;
-  const chosen = layoutFor(fusedProgram, donated, now, ms);
+  const { form, flat, outputs, layout: chosen, ms, recomputed } = choose(fusedProgram, donated, options);
+  const { bodies } = form;
   let loops = 0;
   const steps = emit({ layout: chosen, inputs: flat.inputs, donated, outputs, bodies, nextLoop: () => loops++ });
-  const peakWith = (choice: readonly boolean[]): number => peakOf(layoutFor(fusedProgram, whole(choice), now, ms), flat.inputs);
+  const peakWith = (choice: readonly boolean[]): number => peakOf(layoutFor(form, whole(choice), now, ms), flat.inputs);
   const outputPlans = outputs.map((variable): OutputPlan => outputPlan(variable, flat.inputs, chosen));
   const paths = program.inputs.map((_, i) => options.paths?.[i] ?? `${i}`);
   const executable: Omit<Executable, 'print'> = {
@@ -141,6 +172,7 @@ export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Ex
       argnums: program.inputs.map((_, i) => options.argnums?.[i] ?? i),
       peakWith,
       argumentCount,
+      recomputed,
     }),
     peakWith,
   };

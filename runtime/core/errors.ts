@@ -61,7 +61,12 @@ export function shapesDisagree(operation: string, shapes: readonly string[], why
 }
 
 export function axisOutOfRange(operation: string, axis: number, array: string): ShapeError {
-  return new ShapeError('shape', `\`${operation}\` got axis ${axis} for ${array}, which has no such axis`, [], 'count axes from 0, or from -1 at the end');
+  return new ShapeError(
+    'shape',
+    `\`${operation}\` got axis ${axis} for ${array}, which has no such axis`,
+    [],
+    'count axes from 0, or from -1 at the end',
+  );
 }
 
 export function wrongDType(operation: string, array: string, wanted: string): ShapeError {
@@ -101,7 +106,11 @@ export function bytesText(bytes: number): string {
 const mostLines = 8;
 
 export function outOfMemory({ request, limit, inUse, free, largestHole, largestBuffer, arrays, synchronous }: Shortage): OutOfMemoryError {
-  const shown = arrays.slice(0, mostLines).map(({ place, bytes, count, what }) => `${bytesText(bytes)} in ${count === 1 ? what : `${count} arrays, the first ${what}`} at ${place}`);
+  const shown = arrays
+    .slice(0, mostLines)
+    .map(
+      ({ place, bytes, count, what }) => `${bytesText(bytes)} in ${count === 1 ? what : `${count} arrays, the first ${what}`} at ${place}`,
+    );
   const rest = arrays.slice(mostLines).reduce((sum, { bytes }) => sum + bytes, 0);
   return new OutOfMemoryError(
     'out-of-memory',
@@ -117,16 +126,75 @@ export function outOfMemory({ request, limit, inUse, free, largestHole, largestB
   );
 }
 
+export interface BudgetBuffer {
+  /** The argument by its path, or the array by shape. */
+  readonly what: string;
+  readonly bytes: number;
+  readonly place: { readonly file: string; readonly line: number } | undefined;
+}
+
+export interface BudgetShortage {
+  readonly name: string;
+  readonly budget: number;
+  /** Planned peak without and with recomputing. */
+  readonly before: number;
+  readonly peak: number;
+  readonly recomputed: number;
+  /** The fewest that are alive together and exceed the budget; empty when only the gaps between them do. */
+  readonly buffers: readonly BudgetBuffer[];
+  readonly at: { readonly file: string; readonly line: number } | undefined;
+}
+
+/** `memoryBudget`: nothing was executed. */
+export function budgetTooSmall({ name, budget, before, peak, recomputed, buffers, at }: BudgetShortage): OutOfMemoryError {
+  const together = buffers.reduce((sum, { bytes }) => sum + bytes, 0);
+  const where = at === undefined ? '' : ` at ${at.file}:${at.line}`;
+  return new OutOfMemoryError(
+    'out-of-memory',
+    `\`${name}\` needs ${bytesText(peak)} (${peak} bytes), and its memoryBudget is ${bytesText(budget)}`,
+    [
+      recomputed === 0
+        ? 'there is nothing that computing again would lower it by'
+        : `computing ${recomputed === 1 ? 'one value' : `${recomputed} values`} again lowers it from ${bytesText(before)}, and nothing was found that lowers it further`,
+      ...(buffers.length === 0
+        ? ['what is alive at one time would fit, and no order and placement was found in which it does']
+        : [
+            `${buffers.length === 1 ? 'this buffer alone is too large' : `these ${buffers.length} buffers are needed at the same time${where}, and are ${bytesText(together)} together`}:`,
+          ]),
+      ...buffers.map(
+        ({ what, bytes, place }) => `${bytesText(bytes)} in ${what}${place === undefined ? '' : `, made at ${place.file}:${place.line}`}`,
+      ),
+      'nothing was executed, and no argument was donated',
+    ],
+    'raise memoryBudget to what it needs, donate arguments that are not read again, or work on smaller batches',
+  );
+}
+
 export function deviceLost(reason: string): DeviceLostError {
-  return new DeviceLostError('device-lost', `the device was lost: ${reason}`, ['arrays on it are gone'], 'call `init()` for a new device and put the arrays on it again');
+  return new DeviceLostError(
+    'device-lost',
+    `the device was lost: ${reason}`,
+    ['arrays on it are gone'],
+    'call `init()` for a new device and put the arrays on it again',
+  );
 }
 
 export function noDevice(tried: readonly string[]): TidemarkError {
-  return new TidemarkError('no-device', 'no WebGPU device was found', tried, 'install a GPU driver, or software Vulkan (`npm run build` of tidemark unpacks SwiftShader; Debian: `apt install chromium`), or set TIDEMARK_DEVICE=cpu');
+  return new TidemarkError(
+    'no-device',
+    'no WebGPU device was found',
+    tried,
+    'install a GPU driver, or software Vulkan (`npm run build` of tidemark unpacks SwiftShader; Debian: `apt install chromium`), or set TIDEMARK_DEVICE=cpu',
+  );
 }
 
 export function settingTooLate(setting: string): TidemarkError {
-  return new TidemarkError('late-setting', `\`${setting}\` comes after the device was first used`, ['memory is already laid out'], 'call `init` before the first array is made, or set the environment variable at the start of the process');
+  return new TidemarkError(
+    'late-setting',
+    `\`${setting}\` comes after the device was first used`,
+    ['memory is already laid out'],
+    'call `init` before the first array is made, or set the environment variable at the start of the process',
+  );
 }
 
 export function settingUnknown(setting: string, value: string, allowed: string): TidemarkError {
@@ -134,7 +202,12 @@ export function settingUnknown(setting: string, value: string, allowed: string):
 }
 
 export function deviceNotReady(): TidemarkError {
-  return new TidemarkError('no-device', 'the WebGPU device is not open yet', ['opening a device takes a moment that only `await` can wait for'], '`await init()` before the first array is made, or set TIDEMARK_DEVICE=cpu');
+  return new TidemarkError(
+    'no-device',
+    'the WebGPU device is not open yet',
+    ['opening a device takes a moment that only `await` can wait for'],
+    '`await init()` before the first array is made, or set TIDEMARK_DEVICE=cpu',
+  );
 }
 
 /** One buffer twice in a call: donated twice, or donated and also read. */
@@ -149,12 +222,22 @@ export function donatedTwice(array: string, first: string, second: string, how: 
 
 /** A handle of `donate(x)` that can't be used. */
 export function donationSpent(array: string, why: string): DonationError {
-  return new DonationError('double-donate', `${array} can't be donated: ${why}`, [], 'call donate() anew on an array that is alive, directly in the call that takes it');
+  return new DonationError(
+    'double-donate',
+    `${array} can't be donated: ${why}`,
+    [],
+    'call donate() anew on an array that is alive, directly in the call that takes it',
+  );
 }
 
 /** `donate: 'strict'`: a donation that lowers nothing. */
 export function donationUnusable(program: string, entries: readonly string[]): DonationError {
-  return new DonationError('unusable-donation', `donating to \`${program}\` lowers its peak by nothing`, entries, 'leave these arguments out of donateArgnums, and dispose them after the call');
+  return new DonationError(
+    'unusable-donation',
+    `donating to \`${program}\` lowers its peak by nothing`,
+    entries,
+    'leave these arguments out of donateArgnums, and dispose them after the call',
+  );
 }
 
 export function peakOverBudget(peak: string, limit: string, start: string): TidemarkError {

@@ -235,7 +235,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
    */
   const announceRun = (executable: Executable, place: Place | undefined): void => {
     if (!events.listening()) return;
-    const { places, donated, whatIf, ...figures } = executable.analysis;
+    const { places, donated, whatIf, recomputed: _recomputed, ...figures } = executable.analysis;
     const eager = places.length === 1;
     if (eager && figures.tempBytes === 0) return;
     const known = programIds.get(executable) ?? new Map<Place | undefined, number>();
