@@ -1,8 +1,9 @@
 /**
  * A profile for people: the peak, who held it, the source with what each line allocated, functions, leaks.
  *
- * Depends on: text, protocol.
+ * Depends on: measure/best-donation, text, protocol.
  */
+import { bestDonation } from '../measure/best-donation.ts';
 import type { FunctionReport, LiveArray, ProfileReport } from '../protocol.ts';
 import { bytesText, counted, tableText } from './text.ts';
 import type { Paint } from './text.ts';
@@ -149,10 +150,10 @@ function functionsText(functions: readonly FunctionReport[], paint: Paint): stri
 
 function jitText({ jit }: FunctionReport): string {
   if (jit === null) return '';
-  const best = jit.whatIf.toSorted((a, b) => a.peakBytes - b.peakBytes)[0];
-  const saves = best === undefined ? 0 : jit.peakBytes - best.peakBytes;
+  const best = bestDonation(jit);
   const traces = jit.traces > 1 ? `, traced ${jit.traces} times` : '';
-  return `compiled${traces}${saves > 0 ? `, donating [${best!.donateArgnums.join(', ')}] would save ${bytesText(saves)}` : ''}`;
+  const donating = best === undefined ? '' : `, donating [${best.donateArgnums.join(', ')}] would save ${bytesText(best.savesBytes)}`;
+  return `compiled${traces}${donating}`;
 }
 
 const leakWords = {

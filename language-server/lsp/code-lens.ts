@@ -3,10 +3,11 @@
  *
  *   ▶ Profile memory | est. 12·n² = 12.0 MiB | peak 11.8 MiB | donating params would save 4.0 MiB
  *
- * Positions come from the last good outline, so that a syntax error never makes lines jump. Depends on: view, words.
+ * Positions come from the last good outline, so that a syntax error never makes lines jump. Depends on: view, words, measure/best-donation.
  */
 import { commands, type Diagnostic, type FunctionFact, type FunctionReport } from '../protocol.ts';
 import type { OutlinedFunction } from '../program/outline.ts';
+import { bestDonation } from '../measure/best-donation.ts';
 import type { Placed } from './measurements.ts';
 import { importedNames } from './array-use.ts';
 import type { View } from './view.ts';
@@ -108,15 +109,17 @@ const outlined = (outline: readonly OutlinedFunction[], line: number, name: stri
 function functionLenses(view: View, place: LensPlace): readonly Lens[] {
   const { uri, notReached } = view;
   const { name, line, measured } = place;
-  const found: Lens[] = [
-    {
+  const found: Lens[] = [];
+  // On the first line stands the file's own link already.
+  if (line > 1) {
+    found.push({
       line,
       title: '▶ Profile memory',
       tooltip: `Run the program and measure the memory while \`${name}\` runs`,
       command: commands.profileFunction,
       arguments: [uri, name, line],
-    },
-  ];
+    });
+  }
   const estimate = estimateOf(place);
   if (estimate !== undefined) {
     found.push({
@@ -161,7 +164,7 @@ function estimateOf({ fact, measured }: LensPlace): string | undefined {
 /** The finding says it exactly; without one, the compiled program's own what-if does, for the measured version only. */
 function savingOf(view: View, place: LensPlace): Lens | undefined {
   const finding = view.diagnostics
-    .filter((one) => one.savesBytes !== null && one.savesBytes > 0 && belongsTo(one, place))
+    .filter((one) => one.savesBytes !== null && one.savesBytes > 0 && belongsTo(view.file, one, place))
     .sort((a, b) => b.savesBytes! - a.savesBytes!)[0];
   if (finding !== undefined) {
     return {
@@ -175,25 +178,27 @@ function savingOf(view: View, place: LensPlace): Lens | undefined {
   const { measured, parameters } = place;
   const jit = measured === undefined || measured.stale ? null : measured.value.jit;
   if (jit === null) return undefined;
-  const best = [...jit.whatIf].sort((a, b) => a.peakBytes - b.peakBytes)[0];
-  const saved = best === undefined ? 0 : jit.peakBytes - best.peakBytes;
-  if (best === undefined || saved < view.settings.minBytes) return undefined;
+  const best = bestDonation(jit);
+  if (best === undefined || best.savesBytes < view.settings.minBytes) return undefined;
   const names = best.donateArgnums.map((index) => parameters[index] ?? `argument ${index}`);
   return {
     line: place.line,
-    title: `donating ${list(names)} would save ${writeBytes(saved)}`,
+    title: `donating ${list(names)} would save ${writeBytes(best.savesBytes)}`,
     tooltip: `The compiled program was planned again with donateArgnums [${best.donateArgnums.join(', ')}]: ${writeBytes(jit.peakBytes)} become ${writeBytes(best.peakBytes)}`,
     command: commands.showPeak,
     arguments: [view.uri, place.line],
   };
 }
 
-const belongsTo = (one: Diagnostic, { line, endLine, name }: LensPlace): boolean =>
-  (line <= one.line && one.line <= endLine) || one.message.includes(`\`${name}\``);
+/** Within the function, about it, or about a call of what is compiled there. */
+const belongsTo = (file: string, one: Diagnostic, { line, endLine, name }: LensPlace): boolean =>
+  [one, ...one.related.filter((place) => place.file === file)].some((place) => line <= place.line && place.line <= endLine) ||
+  one.message.includes(`\`${name}\``);
 
 /** `donating params` where the finding is about a donation, else its rule. */
 function gain({ rule, message }: Diagnostic): string {
   if (rule !== 'missed-donation') return rule.replaceAll('-', ' ');
-  const argument = /`([^`]+)`/.exec(message)?.[1];
-  return argument === undefined ? 'a donation' : `donating ${argument}`;
+  // The sentence begins with all that is to be donated: `a`, `b` and `c`.
+  const named = /^(?:`[^`]+`(?:, | and )?)+/.exec(message)?.[0] ?? /`[^`]+`/.exec(message)?.[0];
+  return named === undefined ? 'a donation' : `donating ${named.trim().replaceAll('`', '')}`;
 }

@@ -138,16 +138,29 @@ function unusable(variable: Variable, outputs: readonly Variable[]): string {
   return nearest === undefined ? 'the program has no outputs' : `no output has its ${bytes} bytes; the nearest is ${printAval(nearest.aval)} with ${roundedBytes(nearest.aval)}`;
 }
 
-/** Nothing donated, what is donated now, each argument on its own added to or taken from that, and everything. */
+/** Nothing donated, what is donated now, each argument on its own added to or taken from that, everything, and the fewest that do as much. */
 function whatIfOf({ donated, argnums, argumentCount }: AnalyseInput, peakWith: AnalyseInput['peakWith']): Analysis['whatIf'] {
   const all = [...new Set(argnums)];
+  const planned = new Map<string, number>();
+  const peakOf = (choice: readonly number[]): number => {
+    const key = choice.toSorted((a, b) => a - b).join();
+    const peakBytes = planned.get(key) ?? peakWith(donated.map((_, leaf) => leaf < argumentCount && choice.includes(argnums[leaf]!)));
+    planned.set(key, peakBytes);
+    return peakBytes;
+  };
   const donatedNow = all.filter((argnum) => argnums.some((one, leaf) => one === argnum && donated[leaf] === true));
-  const choices = [[], donatedNow, ...all.map((argnum) => (donatedNow.includes(argnum) ? donatedNow.filter((one) => one !== argnum) : [...donatedNow, argnum])), all].map((choice) => choice.toSorted((a, b) => a - b));
+  const lowest = peakOf(all);
+  const without = (kept: readonly number[], argnum: number): readonly number[] => {
+    const rest = kept.filter((one) => one !== argnum);
+    return peakOf(rest) <= lowest ? rest : kept;
+  };
+  const fewest = lowest < peakOf(donatedNow) ? all.reduceRight(without, all) : donatedNow;
+  const choices = [[], donatedNow, ...all.map((argnum) => (donatedNow.includes(argnum) ? donatedNow.filter((one) => one !== argnum) : [...donatedNow, argnum])), all, fewest].map((choice) => choice.toSorted((a, b) => a - b));
   const seen = new Set<string>();
   return choices.flatMap((donateArgnums) => {
     if (seen.has(donateArgnums.join())) return [];
     seen.add(donateArgnums.join());
-    return [{ donateArgnums, peakBytes: peakWith(donated.map((_, leaf) => leaf < argumentCount && donateArgnums.includes(argnums[leaf]!))) }];
+    return [{ donateArgnums, peakBytes: peakOf(donateArgnums) }];
   });
 }
 

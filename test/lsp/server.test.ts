@@ -213,6 +213,22 @@ describe('language server', function () {
     assert.equal(shown.filter((title) => title.includes('Profile memory')).length, 2);
   });
 
+  it('names all that a call of the function should donate, and has one link to measure on the first line', async () => {
+    const text = ["export const step = (w, m) => np.add(w, m); import { np } from 'tidemark';", 'const next = step(a, b);', ''].join('\n');
+    writeFileSync(file, text);
+    const saving = {
+      rule: 'missed-donation',
+      severity: 'info' as const,
+      savesBytes: 4 * 2 ** 20,
+      message: '`w`, `m` and `v` are dead after this call but not donated: donating lowers its peak by 4.0 MiB',
+      related: [{ file, line: 1, column: 7, endLine: 1, endColumn: 40, message: 'compiled here' }],
+    };
+    const wired = await start({ analysis: { diagnostics: (_, at) => Promise.resolve([finding(at, 2, 14, saving)]) } });
+    await wired.open(file, text);
+    await wired.findings(file, 1);
+    assert.deepEqual(titles(await lensesOf(wired)), ['1: ▶ Profile memory', '1: donating w, m and v would save 4.0 MiB']);
+  });
+
   it('says at the hover what was measured on the line', async () => {
     const wired = await start({ measure });
     await wired.open(file, program);
