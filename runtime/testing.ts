@@ -27,10 +27,12 @@ export function expectPeak(run: () => unknown): PeakExpectation<void | Promise<v
       const limitBytes = typeof limit === 'number' ? limit : readBytes(limit);
       if (limitBytes === undefined || !(limitBytes >= 0)) throw new TypeError(`"${limit}" is no number of bytes: write 67108864 or "64 MiB"`);
       const compare = ({ peakBytes, startBytes }: Measured<unknown>): void => {
-        if (peakBytes > limitBytes) throw peakOverBudget(writeBytes(peakBytes), writeBytes(limitBytes), writeBytes(startBytes));
+        if (peakBytes > limitBytes) throw peakOverBudget(exactly(peakBytes), exactly(limitBytes), exactly(startBytes));
       };
       const measured: unknown = measure(run);
       return measured instanceof Promise ? (measured as Promise<Measured<unknown>>).then(compare) : compare(measured as Measured<unknown>);
     },
   };
 }
+
+const exactly = (bytes: number): string => `${writeBytes(bytes)}${bytes < 1024 ? '' : ` (${bytes} bytes)`}`;
