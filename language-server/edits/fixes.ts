@@ -10,12 +10,12 @@ import type { Edit, Fix } from '../protocol.ts';
 import { captureToArgument } from './capture.ts';
 import { isUsedBefore, wrapInCheckpoint } from './checkpoint.ts';
 import { addDispose, readToHost } from './class.ts';
-import { disposeAfter, moveStatement, removeComment, removeStatement, toUsing, tryFinally } from './dispose.ts';
+import { disposeAfter, disposeRemoved, disposeReplaced, moveStatement, readEarlier, removeComment, removeStatement, toUsing, tryFinally } from './dispose.ts';
 import { donateAtCall, donateAtJit, dropDonate, dropDonation } from './donate.ts';
 import { source, statementAt, toEdits, removal, type Change, type Source } from './edit.ts';
 import { hoistJit } from './hoist-jit.ts';
 import { arrayModule } from './imports.ts';
-import { dropSuffix, suffix } from './ref.ts';
+import { dropSuffix, receiverSuffix, suffix } from './ref.ts';
 import { wrapInScope } from './scope.ts';
 
 /** The text of a file as it is being analysed. */
@@ -87,8 +87,14 @@ function placeOf(intent: Intent): Span {
     case 'addRef':
     case 'dropRef':
     case 'copyBefore':
+    case 'disposeResult':
+    case 'readEarlier':
     case 'readToHost':
       return intent.use;
+    case 'disposeReplaced':
+      return intent.assignment;
+    case 'disposeRemoved':
+      return intent.removal;
     case 'addDispose':
       return intent.class;
     case 'removeComment':
@@ -108,7 +114,17 @@ function inFile(intent: Intent, file: Source): readonly Change[] | undefined {
     case 'dropDonateMark':
       return dropped(intent, file, dropDonate(file, intent.argument.start, intent.argument.end));
     case 'disposeAfter':
-      return disposeAfter(file, intent.after.start, intent.after.end, intent.name, intent.verb);
+      return intent.declaration !== undefined && intent.declaration.file !== file.path
+        ? undefined
+        : disposeAfter(file, intent.after, intent.name, intent.verb, intent.declaration);
+    case 'disposeResult':
+      return suffix(file, intent.use.start, intent.use.end, `.${intent.verb}()`);
+    case 'disposeReplaced':
+      return disposeReplaced(file, intent.assignment.start, intent.assignment.end, intent.verb);
+    case 'disposeRemoved':
+      return disposeRemoved(file, intent.removal.start, intent.removal.end, intent.verb);
+    case 'readEarlier':
+      return intent.before.file === file.path ? readEarlier(file, intent.use, intent.before) : undefined;
     case 'moveDispose':
       return intent.after.file === file.path ? moveStatement(file, intent.dispose, intent.after) : undefined;
     case 'removeStatement':
@@ -120,7 +136,9 @@ function inFile(intent: Intent, file: Source): readonly Change[] | undefined {
     case 'scope':
       return wrapInScope(file, intent.span.start, intent.span.end, intent.with, arrayModule(file));
     case 'addRef':
-      return suffix(file, intent.use.start, intent.use.end, '.ref');
+      return intent.receiver === true
+        ? receiverSuffix(file, intent.use.start, intent.use.end, '.ref')
+        : suffix(file, intent.use.start, intent.use.end, '.ref');
     case 'dropRef':
       return dropSuffix(file, intent.use.start, intent.use.end);
     case 'copyBefore':
@@ -150,6 +168,6 @@ function dropped(
 ): readonly Change[] | undefined {
   if (changes === undefined || intent.after === undefined || intent.name === undefined) return changes;
   if (intent.after.file !== file.path) return undefined;
-  const dispose = disposeAfter(file, intent.after.start, intent.after.end, intent.name, 'dispose');
+  const dispose = disposeAfter(file, intent.after, intent.name, 'dispose');
   return dispose === undefined ? undefined : [...changes, ...dispose];
 }

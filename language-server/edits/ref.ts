@@ -22,6 +22,15 @@ export function suffix(file: Source, start: number, end: number, text: string): 
   return [{ start: end, end, text }];
 }
 
+/** The receiver of the call at [start, end) gets the suffix: `x.mul(x)` becomes `x.ref.mul(x)`. */
+export function receiverSuffix(file: Source, start: number, end: number, text: string): readonly Change[] | undefined {
+  const call = nodeAt(file, start, end, ts.isCallExpression);
+  if (call === undefined || call.getStart(file.tree) !== start || call.end !== end || !ts.isPropertyAccessExpression(call.expression))
+    return undefined;
+  const receiver = call.expression.expression;
+  return suffix(file, receiver.getStart(file.tree), receiver.end, text);
+}
+
 /** `x.ref` becomes `x`. */
 export function dropSuffix(file: Source, start: number, end: number): readonly Change[] | undefined {
   const node = nodeAt(file, start, end, ts.isPropertyAccessExpression);

@@ -16,8 +16,19 @@ export type Intent = { readonly title: string; readonly safe: boolean; readonly 
     | { readonly kind: 'dropDonation'; readonly jit: Span; readonly position: number; readonly after?: Span; readonly name?: string }
     /** Turn `donate(x)` at `argument` back into `x`; dispose `name` after `after`. */
     | { readonly kind: 'dropDonateMark'; readonly argument: Span; readonly after?: Span; readonly name?: string }
-    /** Insert `name.dispose()` (or `destroy()`, by `verb`) after the statement that contains `after`. */
-    | { readonly kind: 'disposeAfter'; readonly name: string; readonly verb: string; readonly after: Span }
+    /**
+     * Insert `name.dispose()` (or `destroy()`, by `verb`) after the statement that contains `after`; with `declaration`, after
+     * the statement of that declaration's block. What that statement returns is kept in a constant until then.
+     */
+    | { readonly kind: 'disposeAfter'; readonly name: string; readonly verb: string; readonly after: Span; readonly declaration?: Span }
+    /** Call `verb` on the result of the expression at `use`, which nobody takes. */
+    | { readonly kind: 'disposeResult'; readonly use: Span; readonly verb: string }
+    /** `x = f(x)` at `assignment` loses what `name` held: keep the new value aside, free the old one, then assign. */
+    | { readonly kind: 'disposeReplaced'; readonly assignment: Span; readonly verb: string }
+    /** Free what `delete` at `removal` forgets: `object.key.dispose()` before it. */
+    | { readonly kind: 'disposeRemoved'; readonly removal: Span; readonly verb: string }
+    /** Move the statement that contains `use` before the one that contains `before`. */
+    | { readonly kind: 'readEarlier'; readonly use: Span; readonly before: Span }
     /** Move the statement at `dispose` to after the statement that contains `after`. */
     | { readonly kind: 'moveDispose'; readonly dispose: Span; readonly after: Span }
     /** Remove the statement at `statement`. */
@@ -28,8 +39,8 @@ export type Intent = { readonly title: string; readonly safe: boolean; readonly 
     | { readonly kind: 'tryFinally'; readonly declaration: Span; readonly name: string; readonly verb: string }
     /** Wrap the expression or statements at `span` in `tidy(() => …)` or `scope(() => …)`. */
     | { readonly kind: 'scope'; readonly span: Span; readonly with: 'tidy' | 'scope' }
-    /** Append `.ref` to the expression at `use`. */
-    | { readonly kind: 'addRef'; readonly use: Span }
+    /** Append `.ref` to the expression at `use`, or to the receiver of the call there. */
+    | { readonly kind: 'addRef'; readonly use: Span; readonly receiver?: boolean }
     /** Remove the `.ref` at `use`. */
     | { readonly kind: 'dropRef'; readonly use: Span }
     /** Append `.copy()` (or the library's word for it) to the expression at `use`. */

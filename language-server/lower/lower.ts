@@ -365,6 +365,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     lines: source.getLineStarts(),
     libraries,
     exports,
+    disposable: /\.[cm]?tsx?$/.test(source.fileName) && knowsDisposables(facts.program),
     ...(budgetBytes === undefined ? {} : { budgetBytes }),
   };
 
@@ -375,4 +376,15 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     if (ts.isSetAccessor(node)) return 'setter';
     return ts.isConstructorDeclaration(node) ? 'constructor' : 'function';
   }
+}
+
+const disposables = new WeakMap<ts.Program, boolean>();
+
+/** Do the types of this program know `Disposable`? The language's `lib` brings it, or the types of Node. */
+function knowsDisposables(program: ts.Program): boolean {
+  const known = disposables.get(program);
+  if (known !== undefined) return known;
+  const found = program.getSourceFiles().some(({ fileName }) => /(lib\.es\w+|compatibility\/)\.?disposable\.d\.ts$/.test(fileName));
+  disposables.set(program, found);
+  return found;
 }

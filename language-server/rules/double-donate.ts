@@ -1,5 +1,6 @@
 import type { Observation } from '../flow/facts.ts';
-import type { Cases, Finding, Rule } from './rule.ts';
+import { isDisposedAgain } from '../flow/proofs.ts';
+import type { Cases, Finding, Rule, RuleContext } from './rule.ts';
 import { called, was } from './words.ts';
 
 export const rule: Rule = {
@@ -10,10 +11,10 @@ export const rule: Rule = {
 One buffer appears twice among the arguments of a call that donates it: donated twice, or donated and read. That can't be
 done, and the call throws before it runs anything; copy one of them. In a library whose operations consume, an array that
 was consumed or disposed by one owner is disposed again by another; remove the second dispose.`,
-  *check({ observations }) {
-    for (const seen of observations) {
+  *check(context) {
+    for (const seen of context.observations) {
       if (seen.kind === 'sameBufferTwice') yield twice(seen);
-      else if (seen.kind === 'deadUse' && seen.use === 'dispose') yield again(seen);
+      else if (seen.kind === 'deadUse' && seen.use === 'dispose') yield again(seen, context);
     }
   },
 };
@@ -35,13 +36,15 @@ function twice(seen: Extract<Observation, { kind: 'sameBufferTwice' }>): Finding
   };
 }
 
-function again(seen: Extract<Observation, { kind: 'deadUse' }>): Finding {
+function again(seen: Extract<Observation, { kind: 'deadUse' }>, { project }: RuleContext): Finding {
+  const fn = project.function(seen.function);
+  const safe = fn !== undefined && isDisposedAgain(fn, seen.diedAt, seen.span);
   const before = seen.death === 'disposed' ? 'disposed' : seen.death === 'donated' ? 'donated' : 'consumed';
   return {
     span: seen.span,
     message: `${called(seen.array)} ${was(seen.certain)} ${before} already, and is disposed here again`,
     notes: [{ span: seen.diedAt, text: `${before} here` }],
-    intents: seen.certain ? [{ kind: 'removeStatement', title: 'Remove the second dispose', safe: false, statement: seen.span }] : [],
+    intents: seen.certain ? [{ kind: 'removeStatement', title: 'Remove the second dispose', safe, statement: seen.span }] : [],
   };
 }
 

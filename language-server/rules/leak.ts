@@ -1,6 +1,8 @@
 import type { Observation } from '../flow/facts.ts';
+import { chainAround, isDropped, isLastReference, ownArray } from '../flow/proofs.ts';
 import type { Intent } from '../lower/intent.ts';
-import type { Cases, Finding, Note, Rule } from './rule.ts';
+import type { LoweredFunction } from '../lower/ir.ts';
+import type { Cases, Finding, Note, Rule, RuleContext } from './rule.ts';
 import { aNew, called } from './words.ts';
 
 type Lost = Extract<Observation, { kind: 'lost' }>;
@@ -15,7 +17,8 @@ some path, and nothing can free it any more: memory of the device is not collect
 ways: the intermediate results of a chain, a variable or field that is overwritten, an early return, a \`catch\` that returns, a
 part of a result that nobody takes, a model or optimizer that is dropped, a property that is deleted. Wrap the work in
 \`tidy\` or \`scope\`, declare with \`using\`, or dispose after the last use. Where operations consume, one \`.ref\` too many leaks too.`,
-  *check({ unit, observations }) {
+  *check(context) {
+    const { unit, observations } = context;
     const lines = new Set<string>();
     for (const seen of observations) {
       if (seen.kind !== 'lost') continue;
@@ -23,14 +26,14 @@ part of a result that nobody takes, a model or optimizer that is dropped, a prop
       const line = `${lineOf(unit.lines, seen.span.start)}`;
       if (lines.has(line)) continue;
       lines.add(line);
-      yield finding(seen);
+      yield finding(seen, context);
     }
   },
 };
 
 const lineOf = (starts: readonly number[], offset: number): number => starts.findLastIndex((start) => start <= offset);
 
-function finding(seen: Lost): Finding {
+function finding(seen: Lost, context: RuleContext): Finding {
   const { array, how } = seen;
   const thing =
     seen.what === 'owner'
@@ -49,7 +52,7 @@ function finding(seen: Lost): Finding {
         span: seen.span,
         message: `one reference too many: what this \`.${array.words.copy ?? 'ref'}\` adds to ${called(array)} is never given back`,
         notes,
-        intents: [{ kind: 'dropRef', title: 'Remove this `.ref`', safe: false, use: seen.span }],
+        intents: [{ kind: 'dropRef', title: 'Remove this `.ref`', safe: isSurplus(seen, context), use: seen.span }],
       };
     case 'argument':
       return {
@@ -63,14 +66,30 @@ function finding(seen: Lost): Finding {
         span: seen.span,
         message: `this assignment loses ${called(array)}, which is still held here and was never ${freed}`,
         notes,
-        intents: [],
+        intents: [
+          {
+            kind: 'disposeReplaced',
+            title: `${freeing(seen)} the old ${array.words.noun} before`,
+            safe: false,
+            assignment: seen.span,
+            verb: array.words.free,
+          },
+        ],
       };
     case 'deleted':
       return {
         span: seen.span,
         message: `this removes the last hold on ${array.name === undefined ? aNew(array) : called(array)}, which was never ${freed}`,
         notes,
-        intents: [],
+        intents: [
+          {
+            kind: 'disposeRemoved',
+            title: `${freeing(seen)} it before`,
+            safe: false,
+            removal: seen.span,
+            verb: array.words.free,
+          },
+        ],
       };
     case 'field':
       return { span: seen.span, message: `${thing} ${are} forgotten when the object is disposed`, notes, intents: [] };
@@ -78,43 +97,65 @@ function finding(seen: Lost): Finding {
       return { span: seen.span, message: `a part of this result is never ${freed}: only what was taken out of it is`, notes, intents: [] };
     case 'end':
     case 'dropped':
-      return { span: seen.span, message: `${thing} ${are} never ${freed}${path}`, notes, intents: fixes(seen) };
+      return { span: seen.span, message: `${thing} ${are} never ${freed}${path}`, notes, intents: fixes(seen, context) };
   }
 }
 
-function fixes(seen: Lost): readonly Intent[] {
+const freeing = ({ array }: Lost): string => (array.words.free === 'destroy' ? 'Destroy' : 'Dispose');
+
+const functionOf = ({ function: id, span }: Lost, { project }: RuleContext): LoweredFunction | undefined => {
+  const fn = project.function(id);
+  return fn?.file === span.file ? fn : undefined;
+};
+
+function isSurplus(seen: Lost, context: RuleContext): boolean {
+  const fn = functionOf(seen, context);
+  return fn !== undefined && seen.declaration !== undefined && isLastReference(fn, seen.declaration, seen.span);
+}
+
+function fixes(seen: Lost, context: RuleContext): readonly Intent[] {
   const { array, declaration } = seen;
+  const fn = functionOf(seen, context);
+  if (array.name === undefined || !/^[\w$]+$/.test(array.name) || declaration === undefined) return intermediate(seen, fn);
+  const { name, words } = array;
+  // Once the array is seen by nothing but calls that read it, freeing it behind them changes nothing else.
+  const own = fn === undefined || seen.what === 'owner' ? undefined : ownArray(fn, declaration);
+  const safe = own !== undefined;
+  const after = own?.lastUse ?? seen.lastUse;
   const intents: Intent[] = [];
-  if (array.name !== undefined && declaration !== undefined && /^[\w$]+$/.test(array.name)) {
-    if (array.words.scope === 'scope')
-      intents.push({ kind: 'using', title: `Declare \`${array.name}\` with \`using\``, safe: false, declaration, name: array.name });
-    else
-      intents.push({
-        kind: 'tryFinally',
-        title: `Free \`${array.name}\` in a \`finally\``,
-        safe: false,
-        declaration,
-        name: array.name,
-        verb: array.words.free,
-      });
-    if (seen.lastUse !== undefined && seen.lastUse.file === seen.span.file)
-      intents.push({
-        kind: 'disposeAfter',
-        title: `${array.words.free === 'destroy' ? 'Destroy' : 'Dispose'} \`${array.name}\` after its last use`,
-        safe: false,
-        name: array.name,
-        verb: array.words.free,
-        after: seen.lastUse,
-      });
-  } else if (array.words.scope !== undefined)
+  if (words.scope === 'scope' && context.unit.disposable === true)
+    intents.push({ kind: 'using', title: `Declare \`${name}\` with \`using\``, safe, declaration, name });
+  if (after !== undefined && after.file === seen.span.file)
     intents.push({
-      kind: 'scope',
-      title: `Wrap in \`${array.words.scope}\``,
-      safe: false,
-      span: seen.span,
-      with: array.words.scope === 'tidy' ? 'tidy' : 'scope',
+      kind: 'disposeAfter',
+      title: `${freeing(seen)} \`${name}\` after its last use`,
+      safe,
+      name,
+      verb: words.free,
+      after,
+      declaration,
     });
+  intents.push({ kind: 'tryFinally', title: `Free \`${name}\` in a \`finally\``, safe: false, declaration, name, verb: words.free });
   return intents;
+}
+
+/** What has no name is freed on the spot when nobody takes it; else a scope around the chain that it is part of. */
+function intermediate(seen: Lost, fn: LoweredFunction | undefined): readonly Intent[] {
+  const { words } = seen.array;
+  if (fn === undefined || seen.what === 'owner') return [];
+  if (isDropped(fn, seen.span))
+    return [{ kind: 'disposeResult', title: `${freeing(seen)} the result`, safe: true, use: seen.span, verb: words.free }];
+  const chain = chainAround(fn, seen.span);
+  if (words.scope === undefined || chain === undefined) return [];
+  return [
+    {
+      kind: 'scope',
+      title: `Wrap in \`${words.scope}\``,
+      safe: chain.proven,
+      span: chain.span,
+      with: words.scope === 'tidy' ? 'tidy' : 'scope',
+    },
+  ];
 }
 
 export const cases: Cases = {

@@ -1,6 +1,6 @@
 import type { Observation } from '../flow/facts.ts';
 import type { Intent } from '../lower/intent.ts';
-import type { Cases, Finding, Rule } from './rule.ts';
+import type { Cases, Finding, Rule, RuleContext } from './rule.ts';
 import { called, was } from './words.ts';
 
 type DeadUse = Extract<Observation, { kind: 'deadUse' }>;
@@ -13,21 +13,17 @@ export const rule: Rule = {
 An array is used after a call that it was donated to. The call may have written over its buffer, so the use throws at run
 time, whether or not the donation found an output. Read the array earlier, use what the call returned, leave the argument
 out of the donation, or donate a copy. Shape, dtype and \`isDisposed\` stay readable.`,
-  *check({ observations }) {
-    for (const seen of observations) {
+  *check(context) {
+    for (const seen of context.observations) {
       if (seen.kind !== 'deadUse' || seen.death !== 'donated' || (seen.sameCall && !seen.inLoop)) continue;
-      yield finding(seen);
+      yield finding(seen, context);
     }
   },
 };
 
-function finding(seen: DeadUse): Finding {
+function finding(seen: DeadUse, context: RuleContext): Finding {
   const { array, certain, inLoop } = seen;
   const use = seen.use === 'donate' ? 'donated again' : seen.use === 'return' ? 'returned' : 'used';
-  const intents: Intent[] =
-    inLoop || array.words.copy === undefined
-      ? []
-      : [{ kind: 'copyBefore', title: 'Donate a copy', safe: false, use: seen.diedAt, verb: array.words.copy }];
   return {
     span: seen.span,
     message: inLoop
@@ -37,8 +33,34 @@ function finding(seen: DeadUse): Finding {
       ...(inLoop ? [] : [{ span: seen.diedAt, text: 'donated here' }]),
       ...(array.made === undefined ? [] : [{ span: array.made, text: 'made here' }]),
     ],
-    intents: intents.filter(({ kind }) => kind !== 'copyBefore'),
+    intents: inLoop ? [] : fixes(seen, context),
   };
+}
+
+/** Read it before it is given away; or don't give it away; or give away a copy. */
+function fixes(seen: DeadUse, { allCalls }: RuleContext): readonly Intent[] {
+  const { array, diedAt, span } = seen;
+  const intents: Intent[] = [];
+  if (seen.use === 'read' && diedAt.file === span.file && diedAt.end <= span.start)
+    intents.push({ kind: 'readEarlier', title: 'Read it before the call', safe: false, use: span, before: diedAt });
+  const call = allCalls.find((one) => one.span.file === diedAt.file && one.span.start === diedAt.start && one.span.end === diedAt.end);
+  const given = call?.arguments.filter(({ donated, name }) => donated !== undefined && name === array.name) ?? [];
+  const [argument] = given;
+  if (call === undefined || argument === undefined || given.length !== 1) return intents;
+  if (argument.donated === 'mark')
+    intents.push({ kind: 'dropDonateMark', title: 'Keep it: drop `donate`', safe: false, argument: argument.span });
+  else {
+    intents.push({
+      kind: 'dropDonation',
+      title: `Keep it: drop argument ${argument.position} from the donation`,
+      safe: false,
+      jit: call.jit,
+      position: argument.position,
+    });
+    if (array.words.copy !== undefined)
+      intents.push({ kind: 'copyBefore', title: 'Donate a copy', safe: false, use: argument.span, verb: array.words.copy });
+  }
+  return intents;
 }
 
 export const cases: Cases = {

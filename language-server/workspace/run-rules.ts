@@ -85,6 +85,9 @@ function suppressed(
   const severity = severityOf('unused-suppression', 'warning');
   if (severity === 'off') return left;
   const known = new Set(rules.map(({ id }) => id));
+  // A budget counts by its line: without one, nothing in the file depends on the line that goes.
+  const safe =
+    unit.directives.length === ignores.length && [...unit.functions.values()].every((fn) => fn.budgetBytes === undefined);
   const unused = ignores
     .filter((directive) => !used.has(directive) && severityOf(directive.rule, 'warning') !== 'off')
     .map((directive): Reported => ({
@@ -96,7 +99,7 @@ function suppressed(
           ? `this comment silences nothing: \`${directive.rule}\` finds nothing on the next line`
           : `this comment silences nothing: there is no rule \`${directive.rule}\``,
         notes: [],
-        intents: [{ kind: 'removeComment', title: 'Remove the comment', safe: false, comment: directive.span }],
+        intents: [{ kind: 'removeComment', title: 'Remove the comment', safe, comment: directive.span }],
       },
     }));
   return [...left, ...unused];
