@@ -20,7 +20,10 @@ import type { Flat } from './simplify.ts';
 export interface Budgeted<F extends Planned> {
   readonly start: F;
   readonly budget: number;
+  /** A plan at once. */
   readonly plan: (flat: Flat) => F;
+  /** The same program fused with more care. */
+  readonly finish: (form: F) => F;
   /** The same form after the exact search of the planner. */
   readonly searched: (form: F) => F;
   readonly name: string;
@@ -41,7 +44,7 @@ interface Judged<F> {
   readonly excess: number;
 }
 
-export function withinBudget<F extends Planned>({ start, budget, plan, searched, name, paths }: Budgeted<F>): F {
+export function withinBudget<F extends Planned>({ start, budget, plan, finish, searched, name, paths }: Budgeted<F>): F {
   const judge = (form: F): Judged<F> => {
     const excess = profileOf(form).reduce((sum, bytes) => sum + Math.max(0, bytes - budget), 0);
     return { form, peak: peakOf(form.layout, form.flat.inputs), excess };
@@ -74,7 +77,9 @@ export function withinBudget<F extends Planned>({ start, budget, plan, searched,
   }
   if (!fits(best)) best = searchedIfNear(best, searched, judge, budget);
   if (!fits(best)) throw tooSmall({ name, budget, paths, before: asItIs.peak, peak: best.peak, form: best.form });
-  return best.form;
+  if (best.form.recomputed.length === 0) return best.form;
+  const finished = judge(finish(best.form));
+  return fits(finished) ? finished.form : best.form;
 }
 
 const bytesOf = (variables: readonly Variable[]): number => variables.reduce((sum, { aval }) => sum + roundedBytes(aval), 0);

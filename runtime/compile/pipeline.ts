@@ -47,7 +47,8 @@ export interface FusedProgram {
 
 export const fuseOnce = (program: Program<Op>, now: () => number): FusedProgram => fuseFlat(program, materialised(split(simplify(flatten(program)))), now);
 
-function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
+/** Attempts on one program, and what their plans need when nothing is donated. */
+function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
     return atom;
@@ -57,10 +58,22 @@ function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedPro
   const attempt = (how: FuseOptions): FusedProgram => ({ program, flat, outputs, fused: fuse(flat, { ...how, written }), bodies, layouts: new Map() });
   const nothing = flat.inputs.map(() => false);
   const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing, now), flat.inputs);
+  const lowest = (forms: readonly FusedProgram[]): FusedProgram => forms.reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
+  return { attempt, outputs, peakFor, lowest };
+}
+
+function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
+  const { attempt, outputs, peakFor, lowest } = formsOf(program, flat, now);
   const least = argumentBytesOf(flat.inputs) + outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
   const whole = attempt({ eagerness: 'all', merge: 'all' });
   if (peakFor(whole) <= least) return whole;
-  return [...lessFused(flat.equations.length)].map((eagerness) => withMerges(eagerness, attempt, peakFor)).reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
+  return lowest(lessFused(flat.equations.length).map((eagerness) => withMerges(eagerness, attempt, peakFor)));
+}
+
+/** The same with all merges or none, for programs of which many are tried. */
+function fuseQuickly(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
+  const { attempt, lowest } = formsOf(program, flat, now);
+  return lowest(lessFused(flat.equations.length).flatMap((eagerness) => [attempt({ eagerness, merge: 'all' }), attempt({ eagerness, merge: new Set() })]));
 }
 
 /** Larger programs are tried in two forms only. */
@@ -130,7 +143,8 @@ function choose(fusedProgram: FusedProgram, donated: readonly boolean[], { now, 
   return withinBudget({
     start,
     budget,
-    plan: (flat) => chosenFor(fuseFlat(program, flat, now), donated, now, ms, []),
+    plan: (flat) => chosenFor(fuseQuickly(program, flat, now), donated, now, 0, []),
+    finish: ({ flat, recomputed }) => chosenFor(fuseFlat(program, flat, now), donated, now, ms, recomputed),
     searched: ({ form, recomputed }) => chosenFor(form, donated, now, Math.max(ms, budgetSearchMs), recomputed),
     name: program.name,
     paths: program.inputs.map((_, i) => paths?.[i] ?? `${i}`),
