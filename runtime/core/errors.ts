@@ -2,8 +2,11 @@
  * Every error that a user can meet, one function each.
  *
  * A message says what happened to which array, where it was done, and what to do. `code` is the id of the static rule
- * where there is one, and the error's anchor in the README. Depends on: nothing.
+ * where there is one, and the error's anchor in the README. Depends on: interpreter, stack.
  */
+import { placeInForce } from './interpreter.ts';
+import { printPlace, userPlace } from './stack.ts';
+
 export class TidemarkError extends Error {
   readonly code: string;
   constructor(code: string, what: string, notes: readonly string[], fix: string) {
@@ -26,6 +29,10 @@ export class DonationError extends TidemarkError {
 /** Shapes or dtypes that don't go together. */
 export class ShapeError extends TidemarkError {
   override readonly name = 'ShapeError';
+  constructor(code: string, what: string, notes: readonly string[], fix: string) {
+    const place = placeInForce() ?? userPlace();
+    super(code, what, place === undefined ? notes : [...notes, `at ${printPlace(place)}`], fix);
+  }
 }
 
 /** No room for the request; the device stays usable and everything alive stays intact. */

@@ -72,5 +72,23 @@ function fromText(stack: string, limit: number): readonly Place[] {
   return found;
 }
 
-export const printPlace = (place: Place | undefined): string =>
-  place === undefined ? 'an unknown place' : `${place.file.replace(/^file:\/\//, '')}:${place.line}:${place.column}`;
+interface SourceMaps {
+  findSourceMap(file: string): { findEntry(line: number, column: number): { originalSource?: string; originalLine?: number; originalColumn?: number } } | undefined;
+}
+
+/** Where the text was written, when Node knows the file's source map (TypeScript run by a loader); else the place as it ran. */
+function written(place: Place): Place {
+  const node = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process;
+  const maps = node?.getBuiltinModule?.('node:module') as SourceMaps | undefined;
+  const map = maps?.findSourceMap(place.file) ?? maps?.findSourceMap(place.file.replace(/^file:\/\//, ''));
+  const entry = map?.findEntry(place.line - 1, place.column - 1);
+  if (entry?.originalSource === undefined || entry.originalLine === undefined) return place;
+  return { ...place, file: entry.originalSource, line: entry.originalLine + 1, column: (entry.originalColumn ?? 0) + 1 };
+}
+
+/** `train.ts:41:16`, in the sources as the user wrote them. */
+export function printPlace(place: Place | undefined): string {
+  if (place === undefined) return 'an unknown place';
+  const { file, line, column } = written(place);
+  return `${file.replace(/^file:\/\//, '')}:${line}:${column}`;
+}

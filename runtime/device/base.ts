@@ -10,6 +10,7 @@
  * Depends on: core, compile, allocator, backend, memory-events.
  */
 import { knownBytes, printAval, type KnownAval } from '../core/aval.ts';
+import { printPlace } from '../core/stack.ts';
 import { deviceLost, outOfMemory } from '../core/errors.ts';
 import type { Place } from '../core/source.ts';
 import type { Executable, Location } from '../compile/executable.ts';
@@ -100,7 +101,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     const stats = allocator.stats();
     const byPlace = new Map<string, { bytes: number; count: number; what: string }>();
     for (const { bytes, place, aval } of live.values()) {
-      const key = place === undefined ? 'unknown place' : `${place.file}:${place.line}`;
+      const key = printPlace(place).replace(/:\d+$/, '');
       const entry = byPlace.get(key) ?? { bytes: 0, count: 0, what: printAval(aval) };
       entry.bytes += bytes;
       entry.count += 1;
