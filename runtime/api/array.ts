@@ -45,6 +45,7 @@ export class DeviceArray extends Value {
   override ensureAlive(): void {
     const { dead } = this.buffer;
     if (this.fate === undefined && dead === undefined) return;
+    if (dead?.because !== undefined) throw dead.because;
     const made = printPlace(this.buffer.place);
     const { fate } = this;
     if (fate?.kind === 'donated')

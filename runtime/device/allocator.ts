@@ -71,6 +71,8 @@ export interface Allocator {
   /** Cuts pieces out of an allocation, which is no more after it; what lies between them is free. */
   readonly carve: (allocation: Allocation, pieces: readonly { readonly offset: number; readonly bytes: number }[]) => readonly Allocation[];
   readonly free: (allocation: Allocation) => void;
+  /** A slab that turned out not to exist: its pieces are gone. */
+  readonly abandon: (slab: number) => void;
   /** Gives empty slabs back. */
   readonly trim: () => void;
   readonly stats: () => AllocatorStats;
@@ -180,6 +182,20 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
     const wanted = Math.max(bytes, roundUp(reserved / 8), leastSlabBytes);
     return grow(Math.max(bytes, Math.min(wanted, backing.maxSlabBytes, options.limit - reserved)), bytes);
   };
+  const abandon = (id: number): void => {
+    const slab = slabs.get(id);
+    if (slab === undefined) return;
+    for (const [allocation, chunk] of chunks) {
+      if (chunk.slab !== id) continue;
+      chunks.delete(allocation);
+      inUse -= allocation.bytes;
+    }
+    for (let chunk: Chunk | undefined = slab.first; chunk !== undefined; chunk = chunk.next) if (chunk.free) bins.remove(chunk);
+    slabs.delete(id);
+    preallocated.delete(id);
+    reserved -= slab.bytes;
+    backing.destroy(id);
+  };
   const nothing = (): Allocation => ({ slab: 0, offset: 0, bytes: 0, holders: 1 });
   const find = (bytes: number): Chunk | undefined => (options.kind === 'platform' ? undefined : bins.bestFit(bytes));
   const allocate = (request: number): Allocation => {
@@ -268,6 +284,7 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
     allocateDivided,
     carve,
     free,
+    abandon,
     trim,
     stats: () => ({
       bytesInUse: inUse,

@@ -33,6 +33,8 @@ export interface Backend {
   /** Settles when the adapter is known; absent where it is from the start. */
   readonly opened?: Promise<unknown>;
   readonly idle: () => Promise<void>;
+  /** Settles when it is known whether a slab exists: with the reason when it doesn't. Absent where `create` knows at once. */
+  readonly verdict?: (slab: number) => Promise<string | undefined>;
   readonly lost: Promise<string>;
   readonly dispatches: () => number;
   readonly destroy: () => void;

@@ -17,6 +17,7 @@ import type { Executable, Location } from '../compile/executable.ts';
 import { NoRoom, type Allocation, type Allocator, type AllocatorOptions, makeAllocator } from './allocator.ts';
 import { shifted, type Backend, type Resolve, type Spot } from './backend.ts';
 import type { Buffer, Dead, Device, FreedBy, RunOptions, TypedArray } from './device.ts';
+import { makeDoubts } from './doubts.ts';
 import { makeEventWriter, nextId } from './memory-events.ts';
 import { arrayOf, filled, viewOf } from './typed-arrays.ts';
 
@@ -39,6 +40,21 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
   let lostBecause: string | undefined;
   let collectAt = leastBytesToCollect;
   const reservations = new Map<number, number>();
+  const doubts = makeDoubts({
+    verdict: backend.verdict,
+    failed(slab, bytes) {
+      const known = allocator.stats().bytesReserved - 1;
+      const error = outOfMemory({ ...shortage(bytes), largestHole: 0 });
+      const gone = [...live.values()].filter((handle) => doubts.touches(handle, slab));
+      allocator.abandon(slab);
+      for (const handle of gone) {
+        letGo(handle);
+        handle.dead = { how: 'destroy', place: undefined, to: undefined, because: error };
+        events.write({ kind: 'free', id: handle.id, how: 'destroy' });
+      }
+      return { error, limit: known };
+    },
+  });
   const allocator: Allocator = makeAllocator(
     {
       ...backend.backing,
@@ -46,6 +62,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
         const slab = backend.backing.create(bytes);
         const id = nextId();
         reservations.set(slab, id);
+        doubts.add(slab, bytes);
         events.write({ kind: 'reserve', id, bytes, layer: 'tidemark', place: undefined });
         return slab;
       },
@@ -60,7 +77,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
       ...settings.allocator,
       // Known only when the adapter is.
       get limit() {
-        return settings.allocator.limit ?? backend.defaultLimit;
+        return Math.min(doubts.knownLimit(), settings.allocator.limit ?? backend.defaultLimit);
       },
     },
   );
@@ -122,6 +139,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
   };
   const own = (buffer: Buffer): Handle => {
     const handle = live.get(buffer.id);
+    if (handle === undefined && buffer.dead?.because !== undefined) throw buffer.dead.because;
     if (handle === undefined) throw new Error(`internal: runtime/device: ${printAval(buffer.aval)} is dead or belongs to another device`);
     return handle;
   };
@@ -188,6 +206,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     readonly place: Place | undefined;
   }
   const settle = ({ executable, handles, donated, consumed, arena, spots, place }: Call): Buffer[] => {
+    const slabs = [...arena.map(({ allocation }) => allocation.slab), ...spots.map(({ slab }) => slab)];
     announceRun(executable, place);
     const dead: Dead = { how: 'donate', place, to: executable.name };
     const forwarded = new Set(executable.outputs.flatMap((output) => (output.kind === 'forwarded' ? [output.input] : [])));
@@ -226,6 +245,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     });
     for (const { from, allocation } of arena) take(0, from, allocation);
     const outputs = executable.outputs.map((_, i) => made.get(i)!);
+    doubts.inherit(outputs, handles, slabs);
     announceOutputs(executable, outputs, handles, donated, consumed);
     return outputs;
   };
@@ -285,9 +305,11 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
 
   const read = async (buffer: Buffer): Promise<TypedArray> => {
     usable();
-    const { allocation, aval } = own(buffer);
+    const handle = own(buffer);
+    const { allocation, aval } = handle;
     const bytes = knownBytes(aval);
-    return arrayOf(bytes === 0 ? new ArrayBuffer(0) : await backend.read(allocation, bytes), aval);
+    if (bytes === 0) return arrayOf(new ArrayBuffer(0), aval);
+    return arrayOf(await doubts.settled(handle, backend.read(allocation, bytes)), aval);
   };
   const readSync = backend.readSync;
   return {
@@ -322,7 +344,10 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     },
     live: () => [...live.values()],
     ...(backend.opened === undefined ? {} : { opened: backend.opened }),
-    idle: backend.idle,
+    async idle() {
+      await backend.idle();
+      await doubts.allSettled();
+    },
     lost: backend.lost,
     dispatches: backend.dispatches,
     destroy: backend.destroy,

@@ -6,6 +6,7 @@
  * the call returns. Depends on: core, compile, allocator.
  */
 import type { KnownAval } from '../core/aval.ts';
+import type { OutOfMemoryError } from '../core/errors.ts';
 import type { Place } from '../core/source.ts';
 import type { Executable, Target } from '../compile/executable.ts';
 import type { Allocation, Allocator } from './allocator.ts';
@@ -33,6 +34,8 @@ export interface Dead {
   readonly place: Place | undefined;
   /** The program it was donated to. */
   readonly to: string | undefined;
+  /** It never came to be: the memory that was asked for it isn't there. */
+  readonly because?: OutOfMemoryError;
 }
 
 export interface RunOptions {

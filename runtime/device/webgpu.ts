@@ -45,6 +45,7 @@ export interface WebGPUBackend extends Backend {
 
 export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const slabs = new Map<number, GPUBuffer>();
+  const verdicts = new Map<number, Promise<string | undefined>>();
   let slabIds = 0;
   let dispatches = 0;
   let open: Open | undefined;
@@ -222,13 +223,25 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       },
       create(bytes) {
         const slab = ++slabIds;
-        inOrder(() => void slabs.set(slab, ready().device.createBuffer({ size: bytes, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST, label: 'tidemark slab' })));
+        let judged: (fault: string | undefined) => void = () => undefined;
+        verdicts.set(slab, new Promise((resolve) => (judged = resolve)));
+        opened.catch(() => judged(undefined));
+        void lost.then(() => judged(undefined));
+        inOrder(() => {
+          const { device } = ready();
+          device.pushErrorScope('validation');
+          device.pushErrorScope('out-of-memory');
+          slabs.set(slab, device.createBuffer({ size: bytes, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST, label: 'tidemark slab' }));
+          const faults = [device.popErrorScope(), device.popErrorScope()];
+          Promise.all(faults).then(([noRoom, invalid]) => judged((noRoom ?? invalid)?.message), () => judged(undefined));
+        });
         return slab;
       },
       destroy(slab) {
         inOrder(() => {
           slabs.get(slab)?.destroy();
           slabs.delete(slab);
+          verdicts.delete(slab);
           ready().pipelines.forget(slab);
           flushSoon();
         });
@@ -255,6 +268,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     },
     execute,
     read,
+    verdict: (slab) => verdicts.get(slab) ?? Promise.resolve(undefined),
     async idle() {
       await settled();
       const { device } = ready();
