@@ -3,11 +3,12 @@
  *
  * Only the bundled compiler is used; the workspace's own, and plugins of its tsconfig, are never loaded. A file that no
  * tsconfig takes in gets a program of its own with the options of the nearest one, or sensible ones.
- * Depends on: host, typescript.
+ * Depends on: host, reach, typescript.
  */
 import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import { isSource, type Texts } from './host.ts';
+import { createReach } from './reach.ts';
 
 /** What the lowering asks of the type checker; a second provider can stand behind it. */
 export interface TypeFacts {
@@ -24,7 +25,8 @@ export interface TypedProgram {
   readonly config: string | undefined;
   /** Files that this program takes in by itself. */
   readonly roots: ReadonlySet<string>;
-  facts(): TypeFacts;
+  /** Types of `wanted`, of what imports them, and of all that those import; of all files without `wanted`. */
+  facts(wanted?: ReadonlySet<string>): TypeFacts;
   add(file: string): void;
   /** The tsconfig itself or the set of files may have changed. */
   reload(): void;
@@ -70,10 +72,12 @@ export const createRegistry = (): Registry => ts.createDocumentRegistry();
 export function createProgram(texts: Texts, registry: Registry, config: string | undefined): TypedProgram {
   let configuration = readConfiguration(config);
   const extra = new Set<string>();
+  const reach = createReach(texts);
   let generation = 0;
+  let needed: readonly string[] = [];
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => configuration.options,
-    getScriptFileNames: () => [...new Set([...configuration.files, ...extra])].filter((file) => texts.exists(file)),
+    getScriptFileNames: () => [...needed],
     getScriptVersion: (file) => texts.version(file),
     getScriptSnapshot: (file) => {
       const text = texts.read(file);
@@ -95,7 +99,11 @@ export function createProgram(texts: Texts, registry: Registry, config: string |
     get roots() {
       return new Set([...configuration.files, ...extra]);
     },
-    facts() {
+    facts(wanted) {
+      const all = [...new Set([...configuration.files, ...extra])].filter((file) => texts.exists(file));
+      const files = wanted === undefined ? all : reach.of(all, wanted);
+      if (files.length !== needed.length || files.some((file, index) => file !== needed[index])) generation++;
+      needed = files;
       const program = service.getProgram();
       if (program === undefined) throw new Error('internal: program: the language service gave no program');
       return {

@@ -15,6 +15,7 @@ import { createNaming } from '../lower/naming.ts';
 import type { Texts } from '../program/host.ts';
 import { importsOf } from '../program/imports.ts';
 import { createProgram, type Registry, type TypedProgram, type TypeFacts } from '../program/program.ts';
+import { reachable } from '../program/reach.ts';
 
 /** Lets others work, and throws when the work is no longer wanted. */
 export type Pause = () => Promise<void>;
@@ -81,9 +82,9 @@ export class Store {
     )
       return this.last.snapshot;
     const faults: { where: string; error: unknown }[] = [];
-    const facts = this.program.facts();
-    await pause();
     for (const file of wanted) this.wanted.add(file);
+    const facts = this.program.facts(this.wanted);
+    await pause();
     const { units, imports } = await this.lowerAll(facts, pause, faults);
     const project = projectOf(units);
     const collectors = await this.walkAll(project, pause, faults);
@@ -108,12 +109,10 @@ export class Store {
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
     const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
     const units = new Map<string, Unit>();
-    // Only what imports connect with a file that somebody asked for can matter to it.
-    const needed = new Set(
-      connected([...imports.keys()], imports)
-        .filter((files) => files.some((file) => this.wanted.has(file)))
-        .flat(),
-    );
+    // Only what imports a file that somebody asked for, and what those import, can matter to it.
+    const usedBy = new Map<string, string[]>();
+    for (const [file, targets] of imports) for (const target of targets) usedBy.set(target, [...(usedBy.get(target) ?? []), file]);
+    const needed = reachable(reachable(this.wanted, usedBy), imports);
     let started = performance.now();
     for (const source of sources) {
       if (!needed.has(source.fileName)) continue;
