@@ -40,6 +40,8 @@ const at = (span: Span): string => `${span.file}:${span.start}:${span.end}`;
 export class Collector {
   private readonly entries = new Map<string, Entry>();
   private readonly fine = new Set<string>();
+  /** Places that some path passed without a fault, whatever called them. */
+  private readonly fineSomewhere = new Set<string>();
   private readonly compiled = new Map<string, CallFacts>();
   private readonly captures = new Map<string, Capture>();
   private readonly silences = new Map<string, number>();
@@ -91,7 +93,9 @@ export class Collector {
 
   /** The same place was passed without a fault. */
   pass(span: Span, context: string): void {
-    if (this.muted === 0) this.fine.add(`${at(span)} ${this.prefix} ${context}`);
+    if (this.muted > 0) return;
+    this.fine.add(`${at(span)} ${this.prefix} ${context}`);
+    this.fineSomewhere.add(at(span));
   }
 
   /** A function that isn't worth a walk of its own. */
@@ -260,7 +264,10 @@ export class Collector {
         }
         continue;
       }
-      const certain = [...contexts.keys()].some((context) => !this.fine.has(`${at(observation.span)} ${context}`));
+      // A use that is fine when called from elsewhere is no fault of every path here.
+      const certain =
+        [...contexts.keys()].some((context) => !this.fine.has(`${at(observation.span)} ${context}`)) &&
+        (observation.kind === 'lost' || !this.fineSomewhere.has(at(observation.span)));
       observations.push({ ...observation, certain } as Observation);
     }
     for (const [home, { observation, keyed }] of this.added)
