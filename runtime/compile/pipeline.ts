@@ -17,6 +17,7 @@ import type { CompileOptions, Executable, OutputPlan, Recomputed, Step } from '.
 import type { Eagerness } from './decide.ts';
 import { fuse, type Fused, type FuseOptions, type Node } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
+import { refuseHalf } from './half.ts';
 import { layout, type Layout } from './layout.ts';
 import { materialised } from './materialise.ts';
 import { printSteps } from './print.ts';
@@ -154,6 +155,7 @@ function choose(fusedProgram: FusedProgram, donated: readonly boolean[], { now, 
 export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Executable {
   const { program } = fusedProgram;
   const { now, target } = options;
+  if (!target.float16) refuseHalf(program, options.paths);
   const argumentCount = program.inputs.length;
   const whole = (donated: readonly boolean[]): boolean[] => fusedProgram.flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
   const donated = whole(options.donated);

@@ -177,6 +177,14 @@ export function budgetTooSmall({ name, budget, before, peak, recomputed, buffers
   );
 }
 
+/** A dtype that the device doesn't compute with; nothing was queued. */
+export function halfUnavailable(array: string, place: { readonly file: string; readonly line: number } | undefined): TypeError {
+  return new TypeError(
+    `${array}${place === undefined ? '' : ` at ${place.file}:${place.line}`}, is float16, and this device does not compute with 16-bit floats\n` +
+      "fix: use float32 (`astype('float32')`, `{ dtype: 'float32' }`), or the cpu device (`init('cpu')`, TIDEMARK_DEVICE=cpu)",
+  );
+}
+
 export function deviceLost(reason: string): DeviceLostError {
   return new DeviceLostError(
     'device-lost',

@@ -11,7 +11,7 @@
  */
 import { knownBytes, printAval, type KnownAval } from '../core/aval.ts';
 import { printPlace } from '../core/stack.ts';
-import { deviceLost, outOfMemory } from '../core/errors.ts';
+import { deviceLost, halfUnavailable, outOfMemory } from '../core/errors.ts';
 import type { Place } from '../core/source.ts';
 import type { Executable, Location } from '../compile/executable.ts';
 import { NoRoom, type Allocation, type Allocator, type AllocatorOptions, makeAllocator } from './allocator.ts';
@@ -151,6 +151,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
 
   const put = (data: TypedArray | number, aval: KnownAval, place: Place | undefined): Buffer => {
     usable();
+    if (aval.dtype === 'float16' && !backend.target.float16) throw halfUnavailable(printAval(aval), place);
     const bytes = knownBytes(aval);
     const allocation = roomFor(() => allocator.allocate(bytes));
     if (bytes > 0) backend.write(allocation, typeof data === 'number' ? filled(data, aval) : viewOf(data, aval));

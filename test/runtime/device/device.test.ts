@@ -165,6 +165,19 @@ describe('device', function () {
     }
   });
 
+  it('float16 where it cannot be computed with: a TypeError that names the array, and the device goes on', async () => {
+    const device = await sharedWebGPU();
+    const half = { shape: [4], dtype: 'float16' } as const;
+    const named = /f16\[4\].* is float16, and this device does not compute with 16-bit floats\nfix: use float32/;
+    const refused = (fault: unknown): boolean => fault instanceof TypeError && named.test(fault.message);
+    assert.throws(() => device.put(new Uint16Array(4), half, here(3)), (fault) => refused(fault) && /train\.ts:3/.test((fault as Error).message));
+    assert.throws(() => compiled(device, ([x]) => [x!.astype('float16').add(1).astype('float32')], [f32(4)]), refused);
+    assert.throws(() => compile(trace('step', ([x]) => [x!.astype('float32')], [half]) as Program<Op>, { donated: [false], target: device.target, now, paths: ['batch.x'] }), (fault) => refused(fault) && /argument `batch\.x`/.test((fault as Error).message));
+    const x = device.put(2, f32(4), undefined);
+    assert.equal((await device.read(x))[3], 2);
+    device.free(x, 'dispose');
+  });
+
   it('a destroyed device says so, and a new one works at once', async () => {
     const device = webgpuDevice();
     const x = device.put(1, f32(4), undefined);
