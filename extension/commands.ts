@@ -2,14 +2,17 @@
  * Command id -> what it does, in one table.
  *
  * Lenses call commands with a uri as text; the palette calls them with nothing and means the active editor.
- * Depends on: client, profile.
+ * Depends on: client, profile, results, page, add-runtime, sample.
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { methods, type SupportFacts } from '../language-server/protocol.ts';
+import { addRuntime } from './add-runtime.ts';
 import type { Client } from './client.ts';
+import { profilePage } from './page.ts';
 import type { Profiler } from './profile.ts';
 import type { Results } from './results.ts';
+import { openSample } from './sample.ts';
 
 export interface Parts {
   readonly context: vscode.ExtensionContext;
@@ -32,6 +35,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'tidemark.showPeak': (uri, line) => withUri(uri, (file) => showPeak(file, line)),
     'tidemark.showTimeline': () => results.showTimeline(),
     'tidemark.compareWithPrevious': () => results.compareWithPrevious(),
+    'tidemark.profileUrl': (url) => profilePage(parts.context, profiler, url),
+    'tidemark.compareAllocators': (uri) => withUri(uri, (file) => results.compareAllocators(file)),
+    'tidemark.addRuntime': (folder) => addRuntime(parts.context, folder),
+    'tidemark.openSample': (folder) => openSample(parts.context, folder),
     'tidemark.exportProfile': () => results.exportProfile(),
     'tidemark.showFix': (uri, line, column) => withUri(uri, (file) => showFix(file, line, column)),
     'tidemark.fixAll': () => fixAll(),

@@ -5,13 +5,21 @@
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { methods, type OutputParams, type ProfileOutcome, type ProfileParams } from '../language-server/protocol.ts';
+import {
+  methods,
+  type AllocatorComparison,
+  type OutputParams,
+  type ProfileOutcome,
+  type ProfileParams,
+} from '../language-server/protocol.ts';
 import type { Client } from './client.ts';
 
 export interface ProfileRequest {
   readonly uri: vscode.Uri;
   readonly function?: string;
   readonly entry?: string;
+  /** A page instead of a file. */
+  readonly url?: string;
 }
 
 export class Profiler implements vscode.Disposable {
@@ -31,7 +39,27 @@ export class Profiler implements vscode.Disposable {
   readonly onDone: vscode.Event<ProfileOutcome> = this.#done.event;
 
   /** Runs and measures; undefined when it was refused before the server was asked. */
-  async run(request: ProfileRequest): Promise<ProfileOutcome | undefined> {
+  run(request: ProfileRequest): Promise<ProfileOutcome | undefined> {
+    return this.#alone(request, async (cancel) => {
+      const outcome = await this.#withProgress(request, cancel);
+      this.#flush();
+      this.#done.fire(outcome);
+      this.#tell(request, outcome);
+      return outcome;
+    });
+  }
+
+  /** The program once with each allocator. */
+  compareAllocators(uri: vscode.Uri): Promise<AllocatorComparison | undefined> {
+    return this.#alone({ uri }, async (cancel) => {
+      const title = vscode.l10n.t('Comparing allocators on {0}', path.basename(uri.fsPath));
+      const compared = await this.#asked<AllocatorComparison | null>(title, methods.compareAllocators, { file: uri.fsPath }, cancel);
+      this.#flush();
+      return compared ?? undefined;
+    });
+  }
+
+  async #alone<T>(request: ProfileRequest, body: (cancel: vscode.CancellationTokenSource) => Promise<T>): Promise<T | undefined> {
     if (!vscode.workspace.isTrusted) {
       await this.#offerTrust();
       return undefined;
@@ -45,11 +73,7 @@ export class Profiler implements vscode.Disposable {
     this.#cancel = cancel;
     await vscode.commands.executeCommand('setContext', 'tidemark.running', true);
     try {
-      const outcome = await this.#withProgress(request, cancel);
-      this.#flush();
-      this.#done.fire(outcome);
-      this.#tell(request, outcome);
-      return outcome;
+      return await body(cancel);
     } catch (error) {
       this.#log.error(error instanceof Error ? error : String(error));
       void vscode.window.showErrorMessage(vscode.l10n.t('The measurement ended with the server. See the Tidemark output.'));
@@ -71,21 +95,28 @@ export class Profiler implements vscode.Disposable {
     this.#done.dispose();
   }
 
-  async #withProgress({ uri, function: name, entry }: ProfileRequest, cancel: vscode.CancellationTokenSource): Promise<ProfileOutcome> {
-    const client = await this.#client.start();
+  async #withProgress(request: ProfileRequest, cancel: vscode.CancellationTokenSource): Promise<ProfileOutcome> {
+    const { uri, function: name, entry, url } = request;
     const params: ProfileParams = {
       file: uri.fsPath,
+      ...(url === undefined ? {} : { url }),
       ...(name === undefined ? {} : { function: name }),
       ...(entry === undefined ? {} : { entry }),
     };
-    const title = vscode.l10n.t('Measuring {0}', path.basename(entry ?? uri.fsPath));
+    const title = vscode.l10n.t('Measuring {0}', url ?? path.basename(entry ?? uri.fsPath));
+    return this.#asked<ProfileOutcome>(title, methods.profile, params, cancel);
+  }
+
+  /** What the server is asked to run, with progress, Cancel, and the program's last words in sight. */
+  async #asked<T>(title: string, method: string, params: ProfileParams, cancel: vscode.CancellationTokenSource): Promise<T> {
+    const client = await this.#client.start();
     this.#log.info(title);
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title, cancellable: true }, (progress, token) => {
       token.onCancellationRequested(() => cancel.cancel());
       const last = this.#client.events.output(({ text, stream }) => {
         if (stream !== 'stderr') progress.report({ message: text.trim().split('\n').at(-1)?.slice(0, 80) ?? '' });
       });
-      return client.sendRequest<ProfileOutcome>(methods.profile, params, cancel.token).finally(() => last.dispose());
+      return client.sendRequest<T>(method, params, cancel.token).finally(() => last.dispose());
     });
   }
 

@@ -1,30 +1,39 @@
 /**
- * The last run and the one before: shown as a timeline, compared, exported.
+ * The last run and the one before: shown as a timeline, compared, exported; and a program under each allocator.
  *
- * Depends on: profile, compare, timeline/panel.
+ * Depends on: profile, compare, allocators, timeline/panel.
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { ProfileOutcome } from '../language-server/protocol.ts';
+import type { AllocatorComparison, ProfileOutcome } from '../language-server/protocol.ts';
+import { allocatorsText } from './allocators.ts';
 import { comparison, type Run } from './compare.ts';
 import type { Profiler } from './profile.ts';
 import { viewType } from './timeline/panel.ts';
 
 const scheme = 'tidemark-compare';
+const allocatorsScheme = 'tidemark-allocators';
 
 export class Results implements vscode.Disposable {
+  readonly #profiler: Profiler;
   readonly #disposables: vscode.Disposable[];
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   #runs: readonly Run[] = [];
   #profileFile: string | undefined;
+  #allocators: AllocatorComparison | undefined;
 
   constructor(profiler: Profiler) {
+    this.#profiler = profiler;
     this.#disposables = [
       this.#changed,
       profiler.onDone((outcome) => this.#keep(outcome)),
       vscode.workspace.registerTextDocumentContentProvider(scheme, {
         onDidChange: this.#changed.event,
         provideTextDocumentContent: () => this.#comparison(),
+      }),
+      vscode.workspace.registerTextDocumentContentProvider(allocatorsScheme, {
+        onDidChange: this.#changed.event,
+        provideTextDocumentContent: () => (this.#allocators === undefined ? '' : allocatorsText(this.#allocators)),
       }),
     ];
   }
@@ -45,7 +54,19 @@ export class Results implements vscode.Disposable {
       );
       return;
     }
-    const uri = vscode.Uri.from({ scheme, path: vscode.l10n.t('Before and after') });
+    await this.#show(vscode.Uri.from({ scheme, path: vscode.l10n.t('Before and after') }));
+  }
+
+  async compareAllocators(uri: vscode.Uri): Promise<void> {
+    const compared = await this.#profiler.compareAllocators(uri);
+    if (compared === undefined) return;
+    if (compared.message !== null) void vscode.window.showWarningMessage(compared.message);
+    if (compared.runs.length === 0) return;
+    this.#allocators = compared;
+    await this.#show(vscode.Uri.from({ scheme: allocatorsScheme, path: vscode.l10n.t('Allocators side by side') }));
+  }
+
+  async #show(uri: vscode.Uri): Promise<void> {
     this.#changed.fire(uri);
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
       viewColumn: vscode.ViewColumn.Beside,

@@ -171,6 +171,29 @@ export interface ProfileParams {
   readonly function?: string;
   readonly entry?: string;
   readonly args?: readonly string[];
+  /** The address of a page: opened in the person's Chrome and measured there, until its tab is closed or the run is cancelled. */
+  readonly url?: string;
+}
+
+/** The program under one allocator; `fragmentation` is the share of what was reserved that no array was in. */
+export interface AllocatorRun {
+  readonly name: string;
+  readonly allocator: 'bfc' | 'platform';
+  readonly preallocate: boolean;
+  readonly wallMs: number;
+  readonly peakBytes: number;
+  readonly peakReservedBytes: number;
+  readonly fragmentation: number | null;
+  readonly exitCode: number | null;
+}
+
+/** The runs that came about, and one sentence on what one pays for what. */
+export interface AllocatorComparison {
+  readonly state: ProfileOutcome['state'];
+  readonly message: string | null;
+  readonly entry: string;
+  readonly runs: readonly AllocatorRun[];
+  readonly tradeOff: string;
 }
 
 /** How a run ended. A run that failed half-way still has its report up to that point. */
@@ -250,6 +273,7 @@ export interface SupportFacts {
 /** Method names, so that both ends say the same. */
 export const methods = {
   profile: 'tidemark/profile',
+  compareAllocators: 'tidemark/compareAllocators',
   marks: 'tidemark/marks',
   marksChanged: 'tidemark/marksChanged',
   life: 'tidemark/life',

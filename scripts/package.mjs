@@ -6,7 +6,7 @@
  * Depends on: vsce, setup.
  */
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setup } from './setup.mjs';
@@ -32,9 +32,42 @@ export const vsix = {
   universal: path.join(root, 'dist', 'tidemark-universal.vsix'),
 };
 
+/** The npm package of the runtime alone, which `Tidemark: Add the Tidemark Runtime` installs into a project. */
+const runtimePackage = 'tidemark-runtime.tgz';
+
 export async function packageExtension() {
+  await packRuntime();
   await pack({ out: vsix.linux, target: 'linux-x64', packages: [...portablePackages, ...linuxPackages], native: true });
   await pack({ out: vsix.universal, target: undefined, packages: portablePackages, native: false });
+}
+
+async function packRuntime() {
+  const stage = await mkdtemp(path.join(os.tmpdir(), 'tidemark-runtime-'));
+  try {
+    for (const name of ['LICENSE', 'CHANGELOG.md', 'dist/runtime', 'dist/types']) {
+      const withoutMaps = (file) => !file.endsWith('.map');
+      await cp(path.join(root, name), path.join(stage, name), { recursive: true, filter: withoutMaps });
+    }
+    const whole = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+    const kept = ['name', 'version', 'description', 'license', 'author', 'type', 'keywords', 'exports', 'engines'];
+    const own = Object.fromEntries(kept.filter((key) => whole[key] !== undefined).map((key) => [key, whole[key]]));
+    // A device for Node and a loader for TypeScript: whoever has them in the project gets them used.
+    const optional = ['webgpu', 'tsx'];
+    const version = (name) => whole.dependencies?.[name] ?? whole.devDependencies[name];
+    const peers = {
+      peerDependencies: Object.fromEntries(optional.map((name) => [name, `^${version(name)}`])),
+      peerDependenciesMeta: Object.fromEntries(optional.map((name) => [name, { optional: true }])),
+    };
+    const { vscode: _editor, ...engines } = own.engines ?? {};
+    await writeFile(path.join(stage, 'package.json'), `${JSON.stringify({ ...own, engines, ...peers }, null, 2)}\n`);
+    await copyFile(path.join(stage, 'package.json'), path.join(root, 'dist', 'runtime-package.json'));
+    await run('npm', ['pack', '--silent', '--pack-destination', stage], { cwd: stage, quiet: true });
+    const packed = path.join(root, 'dist', runtimePackage);
+    await copyFile(path.join(stage, `${whole.name}-${whole.version}.tgz`), packed);
+    console.log(`${path.relative(root, packed)}: ${((await stat(packed)).size / 2 ** 20).toFixed(2)} MiB`);
+  } finally {
+    await rm(stage, { recursive: true, force: true });
+  }
 }
 
 async function pack({ out, target, packages, native }) {
@@ -75,6 +108,7 @@ async function layOut(stage, { packages, native }) {
     if (left.has(name) || name.endsWith('.vsix') || name.endsWith('.part')) continue;
     await cp(path.join(dist, name), path.join(stage, 'dist', name), { recursive: true });
   }
+  await cp(path.join(root, 'extension', 'sample'), path.join(stage, 'dist', 'sample'), { recursive: true });
   for (const { name, keep } of packages) {
     const from = path.join(root, 'node_modules', name);
     const to = path.join(stage, 'dist', 'node_modules', name);

@@ -1,21 +1,37 @@
 /**
  * The editor's runs as the measuring part starts them: settings become its options, output comes in bounded pieces.
  *
- * Depends on: measure/run, sources, core/bytes.
+ * Depends on: measure/run, measure/browser, sources, core/bytes.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { readBytes } from '../../runtime/core/bytes.ts';
-import { profile, type Cancellation } from '../measure/run.ts';
+import { profile, type Cancellation, type ProfileResult } from '../measure/run.ts';
 import type { ServerSettings } from '../protocol.ts';
 import { boundedOutput } from './output.ts';
 import { saveProfile } from './profile-file.ts';
-import type { CancelToken, Measure } from './sources.ts';
+import type { CancelToken, Measure, RunOptions } from './sources.ts';
 
-export const measure: Measure = async ({ entry, cwd, args, settings, profileFile, output }, token) => {
-  const say = boundedOutput(output);
+export const measure: Measure = async (options, token) => {
+  const say = boundedOutput(options.output);
+  const result = await (options.isPage ? page : program)(options, say, cancellation(token));
+  say.end();
+  const { cwd, profileFile } = options;
+  const { state, message, report, events } = result;
+  try {
+    const kept =
+      report === null || events === null || profileFile === undefined ? null : await saveProfile(profileFile, report, { events, cwd });
+    return { state, message, report, profileFile: kept };
+  } finally {
+    result.release();
+  }
+};
+
+type Started = (options: RunOptions, say: ReturnType<typeof boundedOutput>, token: Cancellation) => Promise<ProfileResult>;
+
+const program: Started = ({ entry, cwd, args, settings }, say, token) => {
   const device = settings.profile?.device;
-  const result = await profile(
+  return profile(
     {
       entry,
       args,
@@ -27,17 +43,24 @@ export const measure: Measure = async ({ entry, cwd, args, settings, profileFile
       stdout: (chunk) => say.write('stdout', chunk),
       stderr: (chunk) => say.write('stderr', chunk),
     },
-    cancellation(token),
+    token,
   );
-  say.end();
-  const { state, message, report, events } = result;
-  try {
-    const kept =
-      report === null || events === null || profileFile === undefined ? null : await saveProfile(profileFile, report, { events, cwd });
-    return { state, message, report, profileFile: kept };
-  } finally {
-    result.release();
-  }
+};
+
+const page: Started = async ({ entry, cwd, settings }, say, token) => {
+  // Loaded on first use: few programs are pages.
+  const { profilePage } = await import('../measure/browser.ts');
+  const chrome = settings.profile?.chromePath;
+  return profilePage(
+    {
+      url: entry,
+      cwd,
+      env: { ...process.env, ...settings.profile?.environment },
+      ...(chrome === undefined || chrome === '' ? {} : { chrome }),
+      output: (text) => say.write('stdout', Buffer.from(text)),
+    },
+    token,
+  );
 };
 
 const cancellation = (token: CancelToken): Cancellation => ({

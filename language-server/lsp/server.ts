@@ -17,6 +17,7 @@ import {
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import {
   methods,
+  type AllocatorComparison,
   type InitializationOptions,
   type Life,
   type LifeParams,
@@ -282,6 +283,16 @@ export function serve(connection: Connection, sources: Sources): void {
       () => runs!.run(params, both),
     );
   });
+
+  connection.onRequest(
+    methods.compareAllocators,
+    async (params: ProfileParams, token: CancellationToken): Promise<AllocatorComparison | null> => {
+      const both = new Cancellation();
+      tokenOf(token).onCancel(() => both.cancel());
+      cancelled.onCancel(() => both.cancel());
+      return guarded<AllocatorComparison | null>('allocators', null, () => runs!.compareAllocators(params, both));
+    },
+  );
 
   connection.onNotification(methods.trust, () => {
     trusted = true;

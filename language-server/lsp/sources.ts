@@ -26,8 +26,9 @@ export interface Analysis {
 }
 
 export interface RunOptions {
-  /** Absolute path of what is started. */
+  /** Absolute path of what is started, or the address of a page. */
   readonly entry: string;
+  readonly isPage: boolean;
   readonly cwd: string;
   readonly args: readonly string[];
   readonly settings: ServerSettings;

@@ -2,11 +2,12 @@
  * Writes the generated parts of the extension's manifest: settings, their texts, and which of them are restricted.
  *
  * `node --import tsx scripts/support/manifest.ts` writes; `manifestParts` tells a test what should be there.
- * Depends on: extension/settings.
+ * Depends on: extension/settings, l10n.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { settings } from '../../extension/settings.ts';
+import { writeBundle } from './l10n.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -46,6 +47,7 @@ export function manifestParts(): { configuration: readonly object[]; restricted:
 }
 
 export function writeManifest(): void {
+  writeBundle();
   const { configuration, restricted, texts } = manifestParts();
   const manifestFile = path.join(root, 'package.json');
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));

@@ -90,13 +90,20 @@ async function bundleSuite(outfile) {
 /** The example of the README in a folder of its own. */
 async function trainingFolder(work) {
   const folder = path.join(work, 'training');
-  await layOut(folder);
-  await cp(path.join(root, 'examples', 'train-mlp.ts'), path.join(folder, 'train-mlp.ts'));
+  await mkdir(folder);
+  for (const name of ['package.json', 'tsconfig.json']) await cp(path.join(root, 'test/fixtures/editor', name), path.join(folder, name));
+  await install(folder);
   return folder;
 }
 
 async function layOut(workspace) {
   await cp(path.join(root, 'test/fixtures/editor'), workspace, { recursive: true });
+  await install(workspace);
+}
+
+/** The example, and the libraries with the runtime of this checkout among them. */
+async function install(workspace) {
+  await cp(path.join(root, 'examples', 'train-mlp.ts'), path.join(workspace, 'train-mlp.ts'));
   await mkdir(path.join(workspace, 'node_modules'), { recursive: true });
   for (const name of libraries) {
     const from = path.join(root, 'node_modules', name);

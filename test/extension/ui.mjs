@@ -3,7 +3,7 @@
  *
  * Takes the pictures of the README when TIDEMARK_PICTURES names a folder. Depends on: playwright-core, support/editor-server.
  */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { startEditor } from '../../scripts/support/editor-server.mjs';
@@ -14,7 +14,11 @@ export async function uiRun({ browser, workspace, training, vsix }) {
   const passed = [];
   const failures = [];
   await mkdir(pictures, { recursive: true });
-  const server = await startEditor({ trust: true, vsix: [vsix] });
+  const server = await startEditor({
+    trust: true,
+    vsix: [vsix],
+    settings: { 'editor.stickyScroll.enabled': false, 'editor.fontSize': 13 },
+  });
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: 2 });
   const check = async (what, body) => {
     if (failures.length > 0) return;
@@ -64,16 +68,68 @@ export async function uiRun({ browser, workspace, training, vsix }) {
       await lens(page, /^peak [\d.]+ MiB at line \d+/)
         .first()
         .waitFor({ timeout: 150_000 });
-      await lens(page, /^peak/).first().click();
+      await lens(page, 'donating layers and momentum would save 4.1 MiB').first().waitFor({ timeout: 30_000 });
+    });
+    await check('the picture shows the step, its call, and what a donation there would save', async () => {
+      await arrange(page);
       await page.getByText('◀ peak').first().waitFor({ timeout: 20_000 });
-      await page.waitForTimeout(1500);
       await page.screenshot({ path: path.join(pictures, 'editor.png') });
     });
+    for (const [name, theme, mark] of themes) {
+      await check(`the ${name} theme shows the same`, async () => {
+        await setSettings(server, { 'workbench.colorTheme': theme });
+        await page.waitForSelector(`.monaco-workbench${mark}`, { timeout: 30_000 });
+        await showFinding(page);
+        await page.screenshot({ path: path.join(pictures, `editor-${name}.png`) });
+      });
+    }
   } finally {
     await page.close();
     await server.stop();
   }
   return { passed, failures };
+}
+
+const themes = [
+  ['dark', 'Dark Modern', '.vs-dark'],
+  ['high-contrast', 'Default High Contrast', '.hc-black'],
+];
+
+/** Settings as a person changes them while the editor is open. */
+async function setSettings(server, more) {
+  const file = path.join(server.user, 'User', 'settings.json');
+  const before = JSON.parse(await readFile(file, 'utf8'));
+  await writeFile(file, JSON.stringify({ ...before, ...more }, null, 2));
+}
+
+/** The step and its call on one screen: what lies between is folded, the side bar is closed, the finding's card is open. */
+async function arrange(page) {
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.keyboard.press('Control+B');
+  await goTo(page, '57');
+  await page.keyboard.press('Control+Shift+BracketLeft');
+  await goTo(page, '44');
+  await showFinding(page);
+}
+
+/** The caret stands between the arguments of the call, where only the finding has something to say. */
+async function showFinding(page) {
+  await page.keyboard.press('Escape');
+  await goTo(page, '80:58');
+  await page.waitForTimeout(1500);
+  await page.keyboard.press('Control+K');
+  await page.keyboard.press('Control+I');
+  await page.locator('.monaco-hover-content', { hasText: 'are dead after this call' }).first().waitFor({ timeout: 20_000 });
+  await page.waitForTimeout(1000);
+}
+
+async function goTo(page, place) {
+  await page.keyboard.press('Control+G');
+  const box = page.locator('.quick-input-widget input').first();
+  await box.waitFor({ timeout: 15_000 });
+  await box.fill(`:${place}`);
+  await page.keyboard.press('Enter');
+  await page.waitForTimeout(400);
 }
 
 /** The view lies in a frame within a frame. */

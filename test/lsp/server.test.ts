@@ -8,7 +8,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { CodeAction, CodeLens, Hover, InlayHint } from 'vscode-languageserver';
-import { methods, type Marks, type ProfileOutcome } from '../../language-server/protocol.ts';
+import { methods, type AllocatorComparison, type Marks, type ProfileOutcome } from '../../language-server/protocol.ts';
 import { uriOf } from '../../language-server/lsp/convert.ts';
 import type { Measure } from '../../language-server/lsp/sources.ts';
 import { fact, finding, program, report, wire, type Wire, type WireOptions } from './wire.ts';
@@ -227,6 +227,31 @@ describe('language server', function () {
     await wired.open(file, text);
     await wired.findings(file, 1);
     assert.deepEqual(titles(await lensesOf(wired)), ['1: ▶ Profile memory', '1: donating w, m and v would save 4.0 MiB']);
+  });
+
+  it('runs a program once with each allocator, and nothing in an untrusted workspace', async () => {
+    const asked: unknown[] = [];
+    const counting: Measure = ({ settings }) => {
+      asked.push([settings.memory?.allocator, settings.memory?.preallocate]);
+      return Promise.resolve({ state: 'done', message: null, report: report(), profileFile: null });
+    };
+    const wired = await start({ measure: counting });
+    const compared = await wired.client.sendRequest<AllocatorComparison>(methods.compareAllocators, { file });
+    assert.equal(compared.state, 'done');
+    assert.deepEqual(asked, [
+      ['bfc', false],
+      ['bfc', true],
+      ['platform', false],
+    ]);
+    assert.deepEqual(
+      compared.runs.map(({ name, peakBytes, fragmentation }) => [name, peakBytes, fragmentation]),
+      ['bfc, grows on demand', 'bfc, preallocated', 'platform'].map((name) => [name, 12 * 2 ** 20, 0.25]),
+    );
+    await wired.close();
+    const untrusted = await start({ measure: counting, trusted: false });
+    const refused = await untrusted.client.sendRequest<AllocatorComparison>(methods.compareAllocators, { file });
+    assert.equal(refused.state, 'refused');
+    assert.equal(asked.length, 3);
   });
 
   it('says at the hover what was measured on the line', async () => {

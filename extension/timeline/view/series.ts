@@ -149,8 +149,9 @@ function exactColumns(
   { bands: out, total, step }: Columns,
 ): void {
   if (steps === 0) return;
-  const from = Math.max(0, Math.min(steps - 1, Math.floor(edges[0]!) - 1));
-  const bucket = Math.floor(from / finest);
+  // The last step before the first column: none where the columns begin with the run.
+  const from = Math.min(steps - 1, Math.floor(edges[0]!) - 1);
+  const bucket = Math.max(0, Math.floor(from / finest));
   const now = Float64Array.from(checkpoints.subarray(bucket * bands, (bucket + 1) * bands));
   let sum = now.reduce((a, b) => a + b, 0);
   let at = bucket * finest;

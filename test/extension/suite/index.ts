@@ -11,7 +11,10 @@ export async function run(): Promise<void> {
   mocha.suite.emit('pre-require', globalThis, '', mocha);
   const suite = process.env['TIDEMARK_E2E_SUITE'];
   if (suite === 'restricted') await import('./restricted.ts');
-  else await import('./trusted.ts');
+  else {
+    await import('./trusted.ts');
+    await import('./training.ts');
+  }
   const failures: string[] = [];
   const passed: string[] = [];
   await new Promise<void>((resolve) => {

@@ -45,6 +45,25 @@ export async function lenses(uri: vscode.Uri): Promise<string[]> {
     .map(({ range, command }) => `${range.start.line + 1}: ${command!.title}`);
 }
 
+/** What a click on a lens of that command executes; the lens of a function has its name among the arguments. */
+export async function lensCommand(uri: vscode.Uri, id: string, name: string): Promise<vscode.Command> {
+  const found = (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri, 100)) ?? [];
+  const lens = found.find(({ command }) => command?.command === id && command.arguments?.includes(name) === true);
+  assert.ok(lens?.command, `a lens of ${id} for ${name}`);
+  return lens.command;
+}
+
+/** The text of the output channel, as a person reads it. */
+export async function logText(): Promise<string> {
+  await vscode.commands.executeCommand('tidemark.showOutput');
+  const document = await until(
+    'the output channel',
+    () => vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === 'output' && /tidemark/i.test(uri.path)),
+    (found) => found !== undefined,
+  );
+  return document!.getText();
+}
+
 export async function hints(document: vscode.TextDocument): Promise<string[]> {
   const whole = new vscode.Range(0, 0, document.lineCount, 0);
   const found = (await vscode.commands.executeCommand<vscode.InlayHint[]>('vscode.executeInlayHintProvider', document.uri, whole)) ?? [];

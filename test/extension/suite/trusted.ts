@@ -4,9 +4,15 @@
  * Depends on: support, vscode.
  */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import * as vscode from 'vscode';
-import { activate, edit, findings, folder, hints, lenses, open, readFixture, until } from './support.ts';
+import type { ProfileOutcome } from '../../../language-server/protocol.ts';
+import { activate, edit, findings, folder, hints, lenses, logText, open, readFixture, until } from './support.ts';
 
 describe('Tidemark in the editor', () => {
   before(activate);
@@ -158,6 +164,78 @@ describe('Tidemark in the editor', () => {
       (input) => input instanceof vscode.TabInputCustom && input.viewType === 'tidemark.timeline',
     );
     await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+  });
+
+  it('shows a program under each allocator side by side', async () => {
+    const { document } = await open('tensors.ts');
+    await vscode.commands.executeCommand('tidemark.compareAllocators', document.uri);
+    const text = await until(
+      'the table',
+      () => vscode.window.activeTextEditor?.document.getText() ?? '',
+      (shown) => shown.includes('peak reserved'),
+    );
+    assert.match(text, /bfc, grows on demand\s+[\d.]+ s\s+12\.0 MiB/);
+    assert.match(text, /bfc, preallocated\s+[\d.]+ s\s+12\.0 MiB/);
+    assert.match(text, /platform\s+[\d.]+ s\s+12\.0 MiB/);
+    await vscode.commands.executeCommand('workbench.action.closeActiveEditor');
+  });
+
+  it('measures a page in a browser and writes its numbers on the lines of its script', async () => {
+    const source = readFixture('page.js');
+    const server = http.createServer(({ url }, response) => {
+      const isScript = url === '/page.js';
+      response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
+      response.end(isScript ? source : '<!doctype html><title>page</title><script type="module" src="/page.js"></script>');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const { document } = await open('page.js');
+      const { port } = server.address() as AddressInfo;
+      const run = vscode.commands.executeCommand<ProfileOutcome>('tidemark.profileUrl', `http://127.0.0.1:${port}/`);
+      await until('the page to have drawn', logText, (text) => text.includes('log: page allocated'), 90_000);
+      await vscode.commands.executeCommand('tidemark.cancelProfile');
+      const outcome = await run;
+      assert.equal(outcome.state, 'done', outcome.message ?? '');
+      assert.equal(outcome.report!.peakBytes, 4 * 2 ** 20);
+      await open('page.js');
+      const shown = await until(
+        'hints',
+        () => hints(document),
+        (found) => found.length > 0,
+      );
+      assert.deepEqual(shown, ['4: +4.0 MiB → 4.0 MiB  ◀ peak 4.0 MiB']);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('adds the runtime to a project, so that it can be imported', async () => {
+    const project = path.join(folder(), 'fresh');
+    mkdirSync(project, { recursive: true });
+    writeFileSync(path.join(project, 'package.json'), JSON.stringify({ name: 'fresh', private: true, type: 'module' }));
+    writeFileSync(path.join(project, 'package-lock.json'), JSON.stringify({ name: 'fresh', lockfileVersion: 3, packages: {} }));
+    assert.equal(await vscode.commands.executeCommand('tidemark.addRuntime', vscode.Uri.file(project)), 0);
+    const { dependencies } = JSON.parse(readFileSync(path.join(project, 'package.json'), 'utf8')) as { dependencies: object };
+    assert.match(JSON.stringify(dependencies), /"tidemark":"file:vendor\/tidemark-[\d.]+\.tgz"/);
+    const program = "import { init, np } from 'tidemark'; await init({ device: 'cpu' }); console.log(np.ones([3]).sum().itemSync());";
+    const { stdout } = await promisify(execFile)('node', ['--input-type=module', '-e', program], { cwd: project });
+    assert.equal(stdout.trim(), '3');
+  });
+
+  it('lays out a sample that is measured and underlined without a network', async () => {
+    const at = await vscode.commands.executeCommand<vscode.Uri>('tidemark.openSample', vscode.Uri.file(path.join(folder(), 'sample')));
+    const { document } = await open(path.join('sample', 'train.ts'));
+    assert.equal(path.dirname(document.uri.fsPath), at.fsPath);
+    const [found] = await until(
+      'the finding',
+      () => findings(document.uri),
+      (all) => all.length === 1,
+      90_000,
+    );
+    assert.equal(found?.code, 'missed-donation');
+    const outcome = await vscode.commands.executeCommand<ProfileOutcome>('tidemark.profileFile', document.uri);
+    assert.equal(outcome.state, 'done', outcome.message ?? '');
+    assert.match(found.message, new RegExp(`from ${(outcome.report!.peakBytes / 2 ** 20).toFixed(1)} MiB`));
   });
 
   it('clears its numbers', async () => {

@@ -90,6 +90,11 @@ describe('timeline', () => {
     assert.equal(end.total.at(-1), 400);
   });
 
+  it('counts the first step to the first column', () => {
+    const all = series(record([place(1, 1), allocate(1, 4, 10), free(1, 20), allocate(2, 1, 30), allocate(3, 1, 40)]).recording);
+    assert.deepEqual([...columns(all, edges(0, 3, 2)).total], [4, 1]);
+  });
+
   it('shows in every column the highest step of it, whatever the zoom', () => {
     const change = fc.record({ bytes: fc.integer({ min: 1, max: 1000 }), line: fc.integer({ min: 1, max: 60 }), free: fc.boolean() });
     fc.assert(
