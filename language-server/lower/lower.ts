@@ -21,6 +21,8 @@ export interface LoweringInput {
   readonly facts: TypeFacts;
   readonly models: readonly LibraryModel[];
   readonly naming: Naming;
+  /** What was lowered before of a function that is as it was, with all that it contains. */
+  kept?(id: FunctionId): { readonly functions: readonly LoweredFunction[]; readonly classes: readonly LoweredClass[] } | undefined;
 }
 
 export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
@@ -111,6 +113,12 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     classId: ClassId | undefined,
   ): FunctionId {
     const id = file.idOf(node);
+    const kept = input.kept?.(id);
+    if (kept !== undefined) {
+      for (const inner of kept.functions) functions.set(inner.id, inner);
+      for (const inner of kept.classes) classes.set(inner.id, inner);
+      return id;
+    }
     const fn = new Lowering(file, id, parent, ts.isArrowFunction(node));
     if (!ts.isArrowFunction(node)) fn.self = fn.graph.local({ name: 'this', kind: 'this', captured: false, type: thisType(node) });
     const parameters: Parameter[] = node.parameters

@@ -10,8 +10,8 @@ import { walkLeftovers, walkUnit } from '../flow/entries.ts';
 import type { Facts } from '../flow/facts.ts';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
-import { lowerFile } from '../lower/lower.ts';
 import { createNaming } from '../lower/naming.ts';
+import { relower, type Lowered } from '../lower/relower.ts';
 import type { Texts } from '../program/host.ts';
 import { importsOf } from '../program/imports.ts';
 import { createProgram, type Registry, type TypedProgram, type TypeFacts } from '../program/program.ts';
@@ -47,7 +47,10 @@ export class Store {
   private readonly texts: Texts;
   private readonly models: readonly LibraryModel[];
   private readonly program: TypedProgram;
-  private readonly units = new Map<string, { readonly key: string; readonly unit: Unit }>();
+  private readonly units = new Map<
+    string,
+    { readonly key: string; readonly others: string; readonly lowered: Lowered; readonly unit: Unit }
+  >();
   private readonly walks = new Map<string, KeptWalk & { readonly files: readonly string[] }>();
   private readonly leftovers = new Map<string, KeptWalk>();
   private parts: ReadonlyMap<string, Part> = new Map();
@@ -116,18 +119,20 @@ export class Store {
     let started = performance.now();
     for (const source of sources) {
       if (!needed.has(source.fileName)) continue;
-      const key = closureOf(source.fileName, imports)
-        .map((file) => `${file}@${facts.version(file)}`)
+      const others = closureOf(source.fileName, imports)
+        .map((file) => (file === source.fileName ? file : `${file}@${facts.version(file)}`))
         .join(' ');
+      const key = `${facts.version(source.fileName)} ${others}`;
       const known = this.units.get(source.fileName);
       if (known?.key === key) {
         units.set(source.fileName, known.unit);
         continue;
       }
       try {
-        const unit = lowerFile({ facts, models: this.models, naming }, source);
-        this.units.set(source.fileName, { key, unit });
-        units.set(source.fileName, unit);
+        const before = known?.others === others ? known.lowered : undefined;
+        const lowered = relower({ facts, models: this.models, naming }, source, before);
+        this.units.set(source.fileName, { key, others, lowered, unit: lowered.unit });
+        units.set(source.fileName, lowered.unit);
       } catch (error) {
         faults.push({ where: `lower ${source.fileName}`, error });
       }
