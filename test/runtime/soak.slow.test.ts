@@ -1,0 +1,59 @@
+/**
+ * Training for many steps at constant bytes, alive and reserved; `SOAK_STEPS` says how many (10,000 for the long run).
+ *
+ * Depends on: runtime, test/support.
+ */
+import { strict as assert } from 'node:assert';
+import { jit, np, scope, valueAndGrad, type Array as A } from '../../runtime/index.ts';
+import { numbers, numbersOf, onCpu } from '../support/arrays.ts';
+
+const steps = Number(process.env['SOAK_STEPS'] ?? 400);
+const warm = 50;
+
+interface State {
+  readonly w: A;
+  readonly v: A;
+}
+
+describe('soak', function () {
+  this.timeout(600_000);
+
+  it(`${steps} steps of training stay at the same bytes, alive and reserved`, () => {
+    const device = onCpu();
+    const loss = (w: A, x: A, y: A): A => {
+      const wrong = np.tanh(x.matmul(w)).sub(y);
+      return wrong.mul(wrong).mean();
+    };
+    const train = jit(
+      ({ w, v }: State, x: A, y: A): [State, A] => {
+        const [value, g] = valueAndGrad(loss)(w, x, y) as [A, A];
+        const next = v.mul(0.9).add(g);
+        return [{ w: w.sub(next.mul(0.1)), v: next }, value];
+      },
+      { donateArgnums: [0] },
+    );
+    let state: State = scope(() => ({ w: np.array(numbers(64, 1)).reshape([16, 4]), v: np.zeros([16, 4]) }));
+    let [first, last] = [Number.NaN, Number.NaN];
+    const sizes = (): Readonly<Record<string, number>> => {
+      const { bytesInUse, bytesReserved, slabs } = device.allocator.stats();
+      return { bytesInUse, bytesReserved, slabs, arrays: device.live().length };
+    };
+    let settled: ReturnType<typeof sizes> | undefined;
+    for (let step = 0; step < warm + steps; step++) {
+      state = scope(() => {
+        const x = np.array(numbers(128, step % 7)).reshape([8, 16]);
+        const y = np.tanh(x.matmul(np.ones([16, 4]).mul(0.1)));
+        // Once in a while something of another size, so that holes come and go.
+        if (step % 17 === 0) np.ones([1000 + 100 * (step % 5)]).add(1);
+        const [next, value] = train(state, x, y);
+        last = numbersOf(value)[0]!;
+        return next;
+      });
+      if (step === 0) first = last;
+      if (step === warm) settled = sizes();
+      if (step > warm) assert.deepEqual(sizes(), settled, `step ${step}`);
+    }
+    assert.ok(last < first / 2, `the loss went from ${first} to ${last}`);
+    assert.equal(settled!['arrays'], 2);
+  });
+});
