@@ -7,7 +7,7 @@ import { printAval } from '../core/aval.ts';
 import { isFloat, type DType } from '../core/dtype.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
-import { abs, div, erf, exp, expm1, log, log1p, maximum, minimum, mul, neg, sqrt, sub, tanh, where, add } from '../ops/elementwise.ts';
+import { abs, div, erf, exp, expm1, log, log1p, maximum, minimum, mul, neg, positivePart, sqrt, sub, tanh, where, add } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { max, mean, sum, type Axis, type ReduceOptions } from '../ops/reduce.ts';
 import { iota, sliceAlong } from '../ops/shape.ts';
@@ -19,7 +19,7 @@ import { variance } from './reductions.ts';
 /** x where it is positive, else 0. The slope at 0 is 0. */
 export const relu = composed('relu', (x: ArrayLike): Value => {
   const value = lift(x);
-  return where(value.greater(0), value, 0);
+  return value.dtype === 'bool' ? where(value, value, 0) : positivePart(value);
 });
 export const relu6 = composed('relu6', (x: ArrayLike): Value => minimum(maximum(x, 0), 6));
 export const sigmoid = composed('sigmoid', (x: ArrayLike): Value => div(1, add(exp(neg(x)), 1)));

@@ -269,6 +269,18 @@ const negUnsigned = scalarFunction(
 );
 
 export const abs: Unary = unary('abs', { summary: 'Absolute value.', scalar: call('abs', Math.abs), gradient: slope((x) => sign(x)) });
+/** Its gradient needs the result only, which what follows keeps anyway. */
+export const positivePart: Unary = unary('positivePart', {
+  summary: 'The element where it is positive, else 0; NaN becomes 0.',
+  scalar: ([x]) => applied(positivePartFunction, [x!], dtypeOf(x!)),
+  gradient: { saves: 'output', rule: ([g], [y]) => [where(y!.greater(0), g!, 0)] },
+});
+const positivePartFunction = scalarFunction(
+  'positivePart',
+  1,
+  ([x]) => `select(0, ${x}, ${x} > 0)`,
+  (x) => (x! > 0 ? x! : 0),
+);
 export const sign: Unary = unary('sign', {
   summary: '-1, 0 or 1.',
   scalar: ([x]) => (dtypeOf(x!) === 'uint32' ? applied(signUnsigned, [x!], 'uint32') : applied(signFunction, [x!], dtypeOf(x!))),

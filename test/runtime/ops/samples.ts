@@ -41,6 +41,7 @@ export const samples: Readonly<Record<string, readonly Sample[]>> = {
   abs: one(positive, Math.abs),
   neg: one(a, (x) => -x),
   sign: one(a, Math.sign),
+  positivePart: one(a, (x) => (x > 0 ? x : 0)),
   floor: one({ shape: [2, 3], range: [-3, 3] }, Math.floor),
   ceil: one({ shape: [2, 3], range: [-3, 3] }, Math.ceil),
   trunc: one({ shape: [2, 3], range: [-3, 3] }, Math.trunc),
