@@ -89,7 +89,12 @@ export function freshName({ text }: Source, wanted: string): string {
 }
 
 /** `x = f(x)`: the old array is freed between, or before when the new one does not need it. */
-export function disposeReplaced(file: Source, start: number, end: number, verb: string): readonly Change[] | undefined {
+export function disposeReplaced(
+  file: Source,
+  { start, end }: { readonly start: number; readonly end: number },
+  verb: string,
+  optional: boolean,
+): readonly Change[] | undefined {
   const statement = nodeAt(file, start, end, ts.isExpressionStatement);
   const assignment = statement?.expression;
   if (
@@ -104,7 +109,7 @@ export function disposeReplaced(file: Source, start: number, end: number, verb: 
   const { semicolon, lineEnd } = mannerOf(file);
   const left = assignment.left.getText(file.tree);
   const next = freshName(file, 'next');
-  const dispose = `${left}.${verb}()${semicolon}`;
+  const dispose = `${left}${optional ? '?.' : '.'}${verb}()${semicolon}`;
   if (!mentions(assignment.right, left)) return [lineBefore(file, statement, dispose)];
   return [
     { start: assignment.getStart(file.tree), end: assignment.right.getStart(file.tree), text: `const ${next} = ` },
@@ -130,7 +135,9 @@ export function disposeRemoved(file: Source, start: number, end: number, verb: s
   const { semicolon } = mannerOf(file);
   const object = ts.isDeleteExpression(expression)
     ? expression.expression.getText(file.tree)
-    : ts.isCallExpression(expression) && ts.isPropertyAccessExpression(expression.expression) && expression.expression.name.text === 'delete'
+    : ts.isCallExpression(expression) &&
+        ts.isPropertyAccessExpression(expression.expression) &&
+        expression.expression.name.text === 'delete'
       ? `${expression.expression.expression.getText(file.tree)}.get(${expression.arguments.map((a) => a.getText(file.tree)).join(', ')})`
       : undefined;
   return object === undefined ? undefined : [lineBefore(file, statement, `${object}?.${verb}()${semicolon}`)];

@@ -10,7 +10,17 @@ import type { Edit, Fix } from '../protocol.ts';
 import { captureToArgument } from './capture.ts';
 import { isUsedBefore, wrapInCheckpoint } from './checkpoint.ts';
 import { addDispose, readToHost } from './class.ts';
-import { disposeAfter, disposeRemoved, disposeReplaced, moveStatement, readEarlier, removeComment, removeStatement, toUsing, tryFinally } from './dispose.ts';
+import {
+  disposeAfter,
+  disposeRemoved,
+  disposeReplaced,
+  moveStatement,
+  readEarlier,
+  removeComment,
+  removeStatement,
+  toUsing,
+  tryFinally,
+} from './dispose.ts';
 import { donateAtCall, donateAtJit, dropDonate, dropDonation } from './donate.ts';
 import { source, statementAt, toEdits, removal, type Change, type Source } from './edit.ts';
 import { hoistJit } from './hoist-jit.ts';
@@ -120,7 +130,7 @@ function inFile(intent: Intent, file: Source): readonly Change[] | undefined {
     case 'disposeResult':
       return suffix(file, intent.use.start, intent.use.end, `.${intent.verb}()`);
     case 'disposeReplaced':
-      return disposeReplaced(file, intent.assignment.start, intent.assignment.end, intent.verb);
+      return disposeReplaced(file, intent.assignment, intent.verb, intent.optional);
     case 'disposeRemoved':
       return disposeRemoved(file, intent.removal.start, intent.removal.end, intent.verb);
     case 'readEarlier':

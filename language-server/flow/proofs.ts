@@ -3,115 +3,25 @@
  *
  * The walk says what can happen in some run; a fix that is applied unasked needs more. So these proofs look at every event
  * that touches a local, know only calls that a built-in library model describes, and give up on anything else: captured
- * variables, aliases, user functions, `try`, a promise that isn't a copying reader's. Depends on: lower/ir, libraries.
+ * variables, aliases, user functions, `try`, a promise that isn't a copying reader's. Depends on: known-calls, lower/ir.
  */
-import { models } from '../libraries/index.ts';
-import { callOf, type ArgumentVerb, type Call, type LibraryModel } from '../libraries/model.ts';
-import { reads, writes, type CallEvent, type Event, type Local, type LoweredFunction, type Span } from '../lower/ir.ts';
-
-const byId = new Map(models.map((model) => [model.id, model]));
-
-interface Place {
-  readonly event: Event;
-  readonly block: number;
-  readonly index: number;
-}
-
-const sameSpan = (a: Span, b: Span): boolean => a.file === b.file && a.start === b.start && a.end === b.end;
-const within = (inner: Span, outer: Span): boolean => outer.start <= inner.start && inner.end <= outer.end;
-
-/** All events, each text once: what `finally` copied onto several ways out counts as standing in a `try`. */
-function placesOf(fn: LoweredFunction): readonly Place[] {
-  return fn.blocks.flatMap((block) => block.events.map((event, index) => ({ event, block: block.id, index })));
-}
-
-const isCall = (place: Place): place is Place & { readonly event: CallEvent } => place.event.kind === 'call';
-
-/** The only event that writes a local, when there is only one. */
-function writerOf(places: readonly Place[], local: Local): Event | undefined {
-  const found = places.filter(({ event }) => writes(event) === local && event.kind !== 'enter' && event.kind !== 'exit');
-  return found.length === 1 ? found[0]!.event : undefined;
-}
-
-/** Is the local read where a block ends: returned, thrown, tested, iterated? */
-function endsWith(fn: LoweredFunction, local: Local): boolean {
-  return fn.blocks.some(({ end }) => {
-    switch (end.kind) {
-      case 'return':
-      case 'throw':
-        return end.value === local;
-      case 'branch':
-        return end.condition === local;
-      case 'next':
-        return end.iterator === local;
-      case 'goto':
-      case 'unreachable':
-        return false;
-    }
-  });
-}
-
-const isRead = (fn: LoweredFunction, local: Local): boolean =>
-  endsWith(fn, local) || fn.blocks.some(({ events }) => events.some((event) => reads(event).includes(local)));
-
-interface KnownCall {
-  readonly model: LibraryModel;
-  readonly call: Call | undefined;
-}
-
-function knownCall(event: CallEvent): KnownCall | undefined {
-  if (event.callee.kind !== 'library') return undefined;
-  const model = byId.get(event.callee.library);
-  if (model === undefined || model.id === 'standard') return undefined;
-  const call = callOf(model, event.callee.name);
-  return call?.role === undefined && call?.readsUntilSettled !== true ? { model, call } : undefined;
-}
-
-/** Whatever the call yields is new: no part of what it was given, no host data that refers to it. */
-const isFresh = (result: Call['result']): boolean =>
-  result === undefined ||
-  result === 'creates' ||
-  result === 'host' ||
-  (typeof result === 'object' && 'settles' in result && isFresh(result.settles));
-
-function verbOf({ model, call }: KnownCall, key: number | 'receiver', name: string): ArgumentVerb | 'records' {
-  const given = call?.arguments;
-  const told = given?.[key] ?? (key === 'receiver' ? undefined : given?.rest);
-  if (told !== undefined) return told;
-  if (key === 'receiver' && call === undefined && model.free.includes(name.slice(name.lastIndexOf('.') + 1))) return 'disposes';
-  return model.convention === 'consumes' ? 'consumes' : 'reads';
-}
-
-/** Does the call only look at, or read at once, every value among `locals`; `also`: a further verb that is allowed. */
-function onlyReads(fn: LoweredFunction, event: CallEvent, locals: ReadonlySet<Local>, also?: ArgumentVerb): boolean {
-  const known = knownCall(event);
-  if (known === undefined || event.callee.kind !== 'library' || !isFresh(known.call?.result)) return false;
-  const type = fn.locals[event.to]?.type;
-  // Host data may show what the array holds (a mapped range), unless the call copies; nobody may look at it then.
-  if (known.call?.reader !== true && (type?.promise === true || (type?.holds !== 'array' && isRead(fn, event.to)))) return false;
-  const { name } = event.callee;
-  const fine = (verb: ArgumentVerb | 'records'): boolean => verb === 'reads' || verb === 'inspects' || verb === also;
-  if (event.function !== undefined && locals.has(event.function)) return false;
-  if (event.receiver !== undefined && locals.has(event.receiver) && !fine(verbOf(known, 'receiver', name))) return false;
-  return event.arguments.every(({ local, spread }, i) => !locals.has(local) || (!spread && fine(verbOf(known, i, name))));
-}
-
-/** Does the call make its result, for its caller alone? */
-function creates(fn: LoweredFunction, event: Event): boolean {
-  if (event.kind !== 'call') return false;
-  const known = knownCall(event);
-  const result = known?.call?.result;
-  const type = fn.locals[event.to]?.type;
-  return (
-    known !== undefined &&
-    (result === undefined || result === 'creates') &&
-    type?.holds === 'array' &&
-    type.nullable !== true &&
-    type.promise !== true
-  );
-}
-
-const isTry = (fn: LoweredFunction, block: number): boolean => fn.blocks.find(({ id }) => id === block)?.handler !== undefined;
+import { callOf, type ArgumentVerb } from '../libraries/model.ts';
+import { reads, writes, type CallEvent, type Event, type Local, type LoweredFunction, type Project, type Span } from '../lower/ir.ts';
+import {
+  byId,
+  creates,
+  endsWith,
+  isCall,
+  isTry,
+  knownCall,
+  onlyReads,
+  placesOf,
+  sameSpan,
+  verbOf,
+  within,
+  writerOf,
+  type Place,
+} from './known-calls.ts';
 
 export interface OwnArray {
   /** The last place in the text that uses it; its declaration when nothing does. */
@@ -122,15 +32,16 @@ export interface OwnArray {
  * A constant that a library call made, which nothing but library calls ever sees, and those only read it: it may be freed
  * anywhere behind its last use. `also` allows one more thing to be done with it.
  */
-export function ownArray(fn: LoweredFunction, declaration: Span, also?: ArgumentVerb): OwnArray | undefined {
+export function ownArray(project: Project, fn: LoweredFunction, declaration: Span, also?: ArgumentVerb): OwnArray | undefined {
   const local = fn.locals.findIndex(({ span }) => span !== undefined && span.start === declaration.start);
   const fact = fn.locals[local];
-  if (fact === undefined || fact.kind !== 'constant' || fact.captured || fact.type.holds !== 'array' || fact.type.nullable) return undefined;
+  if (fact === undefined || fact.kind !== 'constant' || fact.captured || fact.type.holds !== 'array' || fact.type.nullable)
+    return undefined;
   const places = placesOf(fn);
   const declared = writerOf(places, local);
   if (declared?.kind !== 'copy') return undefined;
   const made = writerOf(places, declared.from);
-  if (made === undefined || !creates(fn, made)) return undefined;
+  if (made === undefined || !creates(project, fn, made)) return undefined;
   const uses = usesOf(fn, places, local, declared, also);
   if (uses === undefined) return undefined;
   const last = uses.toSorted((a, b) => b.end - a.end)[0];
@@ -183,9 +94,47 @@ function usesOf(
   return uses;
 }
 
+/** Where a variable or field (`total`, `this.value`) gets another value than its first, when the text has one such place. */
+export function replacedAt(
+  project: Project,
+  fn: LoweredFunction,
+  name: string,
+): { readonly span: Span; readonly optional: boolean } | undefined {
+  const field = /^this\.([\w$]+)$/.exec(name)?.[1];
+  if (field === undefined) {
+    const local = fn.locals.findIndex((fact) => fact.name === name && fact.kind === 'variable');
+    const written = placesOf(fn).filter(({ event }) => event.kind === 'copy' && event.to === local);
+    const [, second] = written;
+    return written.length === 2 ? { span: second!.event.span, optional: fn.locals[local]!.type.nullable === true } : undefined;
+  }
+  const methods = [...(project.units.get(fn.file)?.functions.values() ?? [])].filter(
+    (other) => other.class !== undefined && other.class === fn.class && other.kind !== 'fields' && other.kind !== 'constructor',
+  );
+  const written = methods.flatMap((method) =>
+    placesOf(method).filter(
+      ({ event }) => event.kind === 'setProperty' && event.key.kind === 'name' && event.key.name === field && event.declares !== true,
+    ),
+  );
+  return written.length === 1 ? { span: written[0]!.event.span, optional: true } : undefined;
+}
+
+/** The last place in the text where the function itself does something with a local, whatever that is. */
+export function lastUseIn(fn: LoweredFunction, declaration: Span): Span | undefined {
+  const local = fn.locals.findIndex(({ span }) => span !== undefined && span.start === declaration.start);
+  if (local < 0) return undefined;
+  const events = placesOf(fn).map(({ event }) => event);
+  const holders = new Set<Local>([local]);
+  for (const event of events)
+    if (event.kind === 'copy' && holders.has(event.from) && fn.locals[event.to]?.kind === 'temporary') holders.add(event.to);
+  return events
+    .filter((event) => event.kind !== 'enter' && event.kind !== 'exit' && reads(event).some((read) => holders.has(read)))
+    .map(({ span }) => span)
+    .toSorted((a, b) => b.end - a.end)[0];
+}
+
 /** Is this `.ref` of a local array the last that the text does with it, so that the array itself can be given instead? */
-export function isLastReference(fn: LoweredFunction, declaration: Span, reference: Span): boolean {
-  const own = ownArray(fn, declaration, 'consumes');
+export function isLastReference(project: Project, fn: LoweredFunction, declaration: Span, reference: Span): boolean {
+  const own = ownArray(project, fn, declaration, 'consumes');
   if (own === undefined) return false;
   const places = placesOf(fn);
   const at = places.filter(({ event }) => event.kind === 'property' && sameSpan(event.span, reference));
@@ -210,9 +159,7 @@ export interface EarlierUse {
 export function earlierUse(fn: LoweredFunction, diedAt: Span, use: Span): EarlierUse | undefined {
   const places = placesOf(fn);
   const taken = places.filter((place) => isCall(place) && sameSpan(place.event.span, diedAt)) as (Place & { event: CallEvent })[];
-  const later = places.filter(
-    (place) => isCall(place) && (sameSpan(place.event.span, use) || place.event.arguments.some(({ span }) => sameSpan(span, use))),
-  ) as (Place & { event: CallEvent })[];
+  const later = places.filter((place): place is Place & { readonly event: Using } => isUseAt(place.event, use));
   const [first] = taken;
   const [second] = later;
   const name = second === undefined ? undefined : pathOf(fn, places, givenAt(second.event, use));
@@ -241,7 +188,7 @@ export function earlierUse(fn: LoweredFunction, diedAt: Span, use: Span): Earlie
 function takenByFunction(
   fn: LoweredFunction,
   places: readonly Place[],
-  second: Place & { readonly event: CallEvent },
+  second: Place,
   name: string,
 ): (Place & { readonly event: CallEvent }) | undefined {
   return places
@@ -257,8 +204,17 @@ function takenByFunction(
 
 const isArray = (fn: LoweredFunction, local: Local): boolean => fn.locals[local]?.type.holds === 'array';
 
+type Using = CallEvent | Extract<Event, { kind: 'property' }>;
+
+/** The event that uses an array at `span`: a call of it or with it, or the reference that is taken. */
+function isUseAt(event: Event, span: Span): event is Using {
+  if (event.kind === 'property') return event.key.kind === 'name' && sameSpan(event.span, span);
+  return event.kind === 'call' && (sameSpan(event.span, span) || event.arguments.some((argument) => sameSpan(argument.span, span)));
+}
+
 /** What the event is given at `span`. */
-function givenAt(event: CallEvent, span: Span): Local | undefined {
+function givenAt(event: Using, span: Span): Local | undefined {
+  if (event.kind === 'property') return event.object;
   return event.arguments.find((argument) => sameSpan(argument.span, span))?.local ?? event.receiver;
 }
 
@@ -266,11 +222,25 @@ function givenAt(event: CallEvent, span: Span): Local | undefined {
 function knownBetween(fn: LoweredFunction, from: Place, to: Place, name: string): boolean {
   const block = fn.blocks.find(({ id }) => id === from.block)!;
   return block.events.slice(from.index, to.index).every((event, i) => {
-    if (event.kind === 'call') return i === 0 || knownCall(event) !== undefined;
+    if (event.kind === 'call') return i === 0 || knownCall(event) !== undefined || isPlainData(fn, event);
     if (event.kind === 'await' || event.kind === 'yield' || event.kind === 'opaque' || event.kind === 'setOuter') return false;
     const to_ = writes(event);
     return to_ === undefined || fn.locals[to_]?.unique !== name || fn.locals[to_]?.kind === 'temporary';
   });
+}
+
+/** A call of the language that a line describes, and that is given no function to call. */
+function isPlainData(fn: LoweredFunction, event: CallEvent): boolean {
+  const standard = byId.get('standard');
+  if (standard === undefined || event.callee.kind !== 'library' || event.callee.library !== standard.id) return false;
+  const call = callOf(standard, event.callee.name);
+  const plain = (local: Local): boolean => {
+    const type = fn.locals[local]?.type;
+    return type !== undefined && type.holds !== 'unknown' && type.callable !== true;
+  };
+  return (
+    call !== undefined && (call.role === undefined || call.role.kind === 'collection') && event.arguments.every(({ local }) => plain(local))
+  );
 }
 
 const isLocalName = (fn: LoweredFunction, name: string): boolean =>
@@ -386,14 +356,14 @@ function isPlain(fn: LoweredFunction, places: readonly Place[], span: Span, firs
 }
 
 /** Is what the call at `made` makes taken by nobody at all, so that it can be freed on the spot? */
-export function isDropped(fn: LoweredFunction, made: Span): boolean {
+export function isDropped(project: Project, fn: LoweredFunction, made: Span): boolean {
   const places = placesOf(fn);
   const found = places.filter((place) => isCall(place) && sameSpan(place.event.span, made)) as (Place & { event: CallEvent })[];
   const [only] = found;
   return (
     only !== undefined &&
     found.length === 1 &&
-    creates(fn, only.event) &&
+    creates(project, fn, only.event) &&
     !endsWith(fn, only.event.to) &&
     !places.some(({ event }) => reads(event).includes(only.event.to))
   );

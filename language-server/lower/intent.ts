@@ -23,8 +23,8 @@ export type Intent = { readonly title: string; readonly safe: boolean; readonly 
     | { readonly kind: 'disposeAfter'; readonly name: string; readonly verb: string; readonly after: Span; readonly declaration?: Span }
     /** Call `verb` on the result of the expression at `use`, which nobody takes. */
     | { readonly kind: 'disposeResult'; readonly use: Span; readonly verb: string }
-    /** `x = f(x)` at `assignment` loses what `name` held: keep the new value aside, free the old one, then assign. */
-    | { readonly kind: 'disposeReplaced'; readonly assignment: Span; readonly verb: string }
+    /** `x = f(x)` at `assignment` loses what `name` held: keep the new value aside, free the old one (when there is one: `optional`), then assign. */
+    | { readonly kind: 'disposeReplaced'; readonly assignment: Span; readonly verb: string; readonly optional: boolean }
     /** Free what `delete` at `removal` forgets: `object.key.dispose()` before it. */
     | { readonly kind: 'disposeRemoved'; readonly removal: Span; readonly verb: string }
     /** Move the statement that contains `use` before the one that contains `before`. */

@@ -1,7 +1,7 @@
 import type { Observation } from '../flow/facts.ts';
-import { chainAround, isDropped, isLastReference, ownArray } from '../flow/proofs.ts';
+import { chainAround, isDropped, isLastReference, lastUseIn, ownArray, replacedAt } from '../flow/proofs.ts';
 import type { Intent } from '../lower/intent.ts';
-import type { LoweredFunction } from '../lower/ir.ts';
+import type { LoweredFunction, Span } from '../lower/ir.ts';
 import type { Cases, Finding, Note, Rule, RuleContext } from './rule.ts';
 import { aNew, called } from './words.ts';
 
@@ -66,15 +66,7 @@ function finding(seen: Lost, context: RuleContext): Finding {
         span: seen.span,
         message: `this assignment loses ${called(array)}, which is still held here and was never ${freed}`,
         notes,
-        intents: [
-          {
-            kind: 'disposeReplaced',
-            title: `${freeing(seen)} the old ${array.words.noun} before`,
-            safe: false,
-            assignment: seen.span,
-            verb: array.words.free,
-          },
-        ],
+        intents: [replaced(seen, { span: seen.span, optional: true })],
       };
     case 'deleted':
       return {
@@ -110,18 +102,29 @@ const functionOf = ({ function: id, span }: Lost, { project }: RuleContext): Low
 
 function isSurplus(seen: Lost, context: RuleContext): boolean {
   const fn = functionOf(seen, context);
-  return fn !== undefined && seen.declaration !== undefined && isLastReference(fn, seen.declaration, seen.span);
+  return fn !== undefined && seen.declaration !== undefined && isLastReference(context.project, fn, seen.declaration, seen.span);
 }
+
+const replaced = (seen: Lost, { span, optional }: { readonly span: Span; readonly optional: boolean }): Intent => ({
+  kind: 'disposeReplaced',
+  title: `${freeing(seen)} the old ${seen.array.words.noun} before`,
+  safe: false,
+  assignment: span,
+  verb: seen.array.words.free,
+  optional,
+});
 
 function fixes(seen: Lost, context: RuleContext): readonly Intent[] {
   const { array, declaration } = seen;
   const fn = functionOf(seen, context);
-  if (array.name === undefined || !/^[\w$]+$/.test(array.name) || declaration === undefined) return intermediate(seen, fn);
+  const place = fn === undefined || array.name === undefined ? undefined : replacedAt(context.project, fn, array.name);
+  if (place !== undefined && seen.what === 'array') return [replaced(seen, place)];
+  if (array.name === undefined || !/^[\w$]+$/.test(array.name) || declaration === undefined) return intermediate(seen, fn, context);
   const { name, words } = array;
   // Once the array is seen by nothing but calls that read it, freeing it behind them changes nothing else.
-  const own = fn === undefined || seen.what === 'owner' ? undefined : ownArray(fn, declaration);
+  const own = fn === undefined || seen.what === 'owner' ? undefined : ownArray(context.project, fn, declaration);
   const safe = own !== undefined;
-  const after = own?.lastUse ?? seen.lastUse;
+  const after = own?.lastUse ?? (fn === undefined ? seen.lastUse : lastUseIn(fn, declaration));
   const intents: Intent[] = [];
   if (words.scope === 'scope' && context.unit.disposable === true)
     intents.push({ kind: 'using', title: `Declare \`${name}\` with \`using\``, safe, declaration, name });
@@ -140,10 +143,10 @@ function fixes(seen: Lost, context: RuleContext): readonly Intent[] {
 }
 
 /** What has no name is freed on the spot when nobody takes it; else a scope around the chain that it is part of. */
-function intermediate(seen: Lost, fn: LoweredFunction | undefined): readonly Intent[] {
+function intermediate(seen: Lost, fn: LoweredFunction | undefined, { project }: RuleContext): readonly Intent[] {
   const { words } = seen.array;
   if (fn === undefined || seen.what === 'owner') return [];
-  if (isDropped(fn, seen.span))
+  if (isDropped(project, fn, seen.span))
     return [{ kind: 'disposeResult', title: `${freeing(seen)} the result`, safe: true, use: seen.span, verb: words.free }];
   const chain = chainAround(fn, seen.span);
   if (words.scope === undefined || chain === undefined) return [];

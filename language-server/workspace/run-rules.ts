@@ -86,8 +86,7 @@ function suppressed(
   if (severity === 'off') return left;
   const known = new Set(rules.map(({ id }) => id));
   // A budget counts by its line: without one, nothing in the file depends on the line that goes.
-  const safe =
-    unit.directives.length === ignores.length && [...unit.functions.values()].every((fn) => fn.budgetBytes === undefined);
+  const safe = unit.directives.length === ignores.length && [...unit.functions.values()].every((fn) => fn.budgetBytes === undefined);
   const unused = ignores
     .filter((directive) => !used.has(directive) && severityOf(directive.rule, 'warning') !== 'off')
     .map((directive): Reported => ({
