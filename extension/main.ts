@@ -5,6 +5,7 @@
  */
 import * as vscode from 'vscode';
 import { methods } from '../language-server/protocol.ts';
+import { showBudgets } from './budgets.ts';
 import { Client, selector } from './client.ts';
 import { registerCommands } from './commands.ts';
 import { showLifetimes } from './lifetimes.ts';
@@ -31,6 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
     results,
     registerTimeline(context),
     registerCommands(parts),
+    showBudgets(profiler),
     showStatus(own),
     showMarks(context, own),
     showLifetimes(own),

@@ -111,7 +111,8 @@ const makers = {
       ].filter(([, file]) => existsSync(path.join(root, file)) || console.log(`  ${file} is not there yet`)),
     );
     // One graph for all entries: two copies of the runtime in one program would not know each other's arrays.
-    await build({
+    const { metafile } = await build({
+      metafile: true,
       ...shared,
       minify: false,
       entryPoints,
@@ -126,6 +127,10 @@ const makers = {
       sourcemap: true,
       sourcesContent: false,
     });
+    // Chunks of earlier builds belong to nothing any more.
+    const folder = path.join(dist, 'runtime');
+    const made = new Set(Object.keys(metafile.outputs).map((file) => path.basename(file)));
+    for (const name of await readdir(folder)) if (name.startsWith('chunk-') && !made.has(name)) await rm(path.join(folder, name));
   },
 
   async instrument() {

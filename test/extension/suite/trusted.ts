@@ -238,6 +238,19 @@ describe('Tidemark in the editor', () => {
     assert.match(found.message, new RegExp(`from ${(outcome.report!.peakBytes / 2 ** 20).toFixed(1)} MiB`));
   });
 
+  it('runs the budgets of the Test Explorer by profiling their files', async () => {
+    const { document } = await open('budgeted.ts');
+    assert.ok(!(await lenses(document.uri)).some((title) => title.includes('peak 12.0 MiB')));
+    await vscode.commands.executeCommand('testing.runAll');
+    await until(
+      'the measured peak',
+      () => lenses(document.uri),
+      (found) => found.some((title) => title.includes('peak 12.0 MiB')),
+      60_000,
+    );
+    await vscode.commands.executeCommand('testing.clearTestResults');
+  });
+
   it('clears its numbers', async () => {
     const { document } = await open('tensors.ts');
     await vscode.commands.executeCommand('tidemark.profileFile', document.uri);
