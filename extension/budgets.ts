@@ -70,16 +70,17 @@ async function runAll(
     const items = asked.filter((item) => item.uri!.toString() === key);
     for (const item of items) run.started(item);
     const outcome = token.isCancellationRequested ? undefined : await profiler.run({ uri });
+    const report = outcome?.state === 'done' ? outcome.report : null;
     for (const item of items) {
-      if (outcome?.report == null || outcome.state !== 'done') {
+      if (report === null) {
         run.errored(item, new vscode.TestMessage(outcome?.message ?? vscode.l10n.t('The program was not measured.')));
         continue;
       }
       const isFile = (reported: string): boolean => uri.fsPath.endsWith(path.sep + path.normalize(reported));
-      const { kind, text } = verdict(budgets.get(item)!, outcome.report, isFile);
+      const { kind, text } = verdict(budgets.get(item)!, report, isFile);
       run.appendOutput(`${item.label}: ${text}\r\n`, undefined, item);
-      if (kind === 'kept') run.passed(item, outcome.report.wallMs);
-      else if (kind === 'broken') run.failed(item, new vscode.TestMessage(text), outcome.report.wallMs);
+      if (kind === 'kept') run.passed(item, report.wallMs);
+      else if (kind === 'broken') run.failed(item, new vscode.TestMessage(text), report.wallMs);
       else run.errored(item, new vscode.TestMessage(text));
     }
   }
