@@ -19,7 +19,17 @@ export function packageOf(declaration: ts.Node): string | undefined {
   for (let node: ts.Node | undefined = declaration; node !== undefined; node = node.parent) {
     if (ts.isModuleDeclaration(node) && ts.isStringLiteral(node.name) && !node.name.text.startsWith('.')) return node.name.text;
   }
-  const file = declaration.getSourceFile().fileName;
+  const source = declaration.getSourceFile();
+  const known = packages.get(source);
+  if (known !== undefined) return known.name;
+  const name = packageOfFile(source.fileName);
+  packages.set(source, { name });
+  return name;
+}
+
+const packages = new WeakMap<ts.SourceFile, { readonly name: string | undefined }>();
+
+function packageOfFile(file: string): string | undefined {
   const inside = file.lastIndexOf('/node_modules/');
   if (inside >= 0) {
     const parts = file.slice(inside + '/node_modules/'.length).split('/');
@@ -65,16 +75,23 @@ export function createTypes(
       );
     return byPackage.get(name);
   };
+  const byAmbient = new Map<string, LibraryModel | undefined>();
+  const modelOfAmbient = (typeName: string): LibraryModel | undefined => {
+    if (!byAmbient.has(typeName))
+      byAmbient.set(
+        typeName,
+        models.find(
+          (model) =>
+            model.modules.includes('lib') &&
+            (model.arrays.includes(typeName) || (model.recorders ?? []).includes(typeName) || `${typeName}.*` in model.calls),
+        ),
+      );
+    return byAmbient.get(typeName);
+  };
   const modelOfDeclaration = (declaration: ts.Node, typeName?: string): LibraryModel | undefined => {
     const name = packageOf(declaration);
     if (name === undefined) return undefined;
-    if (name === 'lib')
-      return models.find(
-        (model) =>
-          model.modules.includes('lib') &&
-          typeName !== undefined &&
-          (model.arrays.includes(typeName) || (model.recorders ?? []).includes(typeName) || `${typeName}.*` in model.calls),
-      );
+    if (name === 'lib') return typeName === undefined ? undefined : modelOfAmbient(typeName);
     return modelOfPackage(name);
   };
 

@@ -65,9 +65,12 @@ function readConfiguration(config: string | undefined): Configuration {
   return { options, files: parsed.fileNames.map((file) => resolve(file)) };
 }
 
+/** Comments of declarations are never shown; those that give types in JavaScript are read all the same. */
+const comments = ts.JSDocParsingMode.ParseForTypeErrors;
+
 /** Syntax trees shared between programs. */
 export type Registry = ts.DocumentRegistry;
-export const createRegistry = (): Registry => ts.createDocumentRegistry();
+export const createRegistry = (): Registry => ts.createDocumentRegistry(undefined, undefined, comments);
 
 export function createProgram(texts: Texts, registry: Registry, config: string | undefined): TypedProgram {
   let configuration = readConfiguration(config);
@@ -77,6 +80,7 @@ export function createProgram(texts: Texts, registry: Registry, config: string |
   let needed: readonly string[] = [];
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => configuration.options,
+    jsDocParsingMode: comments,
     getScriptFileNames: () => [...needed],
     getScriptVersion: (file) => texts.version(file),
     getScriptSnapshot: (file) => {

@@ -3,13 +3,12 @@
  *
  * Depends on: language-server (program, lower, libraries).
  */
-import ts from 'typescript';
 import { models } from '../../language-server/libraries/index.ts';
 import type { Project, Unit } from '../../language-server/lower/ir.ts';
 import { lowerFile } from '../../language-server/lower/lower.ts';
 import { createNaming } from '../../language-server/lower/naming.ts';
 import { createTexts } from '../../language-server/program/host.ts';
-import { createProgram } from '../../language-server/program/program.ts';
+import { createProgram, createRegistry } from '../../language-server/program/program.ts';
 
 export interface Lowered {
   readonly project: Project;
@@ -21,7 +20,7 @@ export interface Lowered {
 export function lowered(files: readonly string[], config: string, texts: ReadonlyMap<string, string> = new Map()): Lowered {
   const disk = createTexts();
   for (const [file, text] of texts) disk.open(file, text);
-  const program = createProgram(disk, ts.createDocumentRegistry(), config);
+  const program = createProgram(disk, createRegistry(), config);
   for (const file of files) program.add(file);
   const facts = program.facts();
   const naming = createNaming(facts);
