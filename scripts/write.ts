@@ -1,14 +1,17 @@
 /**
- * Rewrites what is generated from code: the README's tables, the manifest's settings, the notices.
+ * Rewrites what is generated from code: the README's tables, the manifest's settings, the schema of
+ * `tidemark.json`.
  *
- * `npm run write` writes; `test/generated.test.ts` compares. Depends on: rules, runtime errors, extension settings.
+ * `npm run write` writes; `test/generated.test.ts` compares. Depends on: rules, config-schema, extension settings.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rules } from '../language-server/rules/index.ts';
+import { configSchemaText } from './support/config-schema.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 export const readmeFile = path.join(root, 'README.md');
+const schemaFile = path.join(root, 'tidemark.schema.json');
 
 /** A marked part of the README and what belongs between its marks. */
 const parts: Readonly<Record<string, () => string>> = {
@@ -34,4 +37,5 @@ if (process.argv[1] === import.meta.filename) {
   writeFileSync(readmeFile, readme(readFileSync(readmeFile, 'utf8')));
   const { writeManifest } = await import('./support/manifest.ts');
   writeManifest();
+  writeFileSync(schemaFile, configSchemaText());
 }
