@@ -137,7 +137,7 @@ async function inHost({ name, browser, workspace, extension, suite, work }) {
     ];
     await page.goto(`${server.url}/?folder=${encodeURIComponent(workspace)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
     // The editor may ask about unsaved files before it ends: the results are what is waited for.
-    const code = await Promise.race([end, written(results, 240_000)]);
+    const code = await Promise.race([end, written(results, 480_000)]);
     if (!existsSync(results)) {
       const picture = path.join(os.tmpdir(), `tidemark-e2e-${name}.png`);
       await page.screenshot({ path: picture });

@@ -9,7 +9,9 @@ import type { ProfileOutcome } from '../../../language-server/protocol.ts';
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import { activate, findings, lensCommand, lenses, logText, open, readFixture, until } from './support.ts';
 
-describe('Training in the editor', () => {
+describe('Training in the editor', function () {
+  // Two analyses and two runs on software Vulkan: long on a busy machine.
+  this.timeout(300_000);
   before(activate);
 
   it('promises what a donation saves, applies it, and measures exactly that, with the same losses', async () => {
