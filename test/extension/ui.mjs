@@ -3,7 +3,7 @@
  *
  * Takes the pictures of the README when TIDEMARK_PICTURES names a folder. Depends on: playwright-core, support/editor-server.
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { startEditor } from '../../scripts/support/editor-server.mjs';
@@ -77,31 +77,11 @@ export async function uiRun({ browser, workspace, training, vsix }) {
       await page.getByText('◀ peak').first().waitFor({ timeout: 20_000 });
       await page.screenshot({ path: path.join(pictures, 'editor.png') });
     });
-    for (const [name, theme, mark] of themes) {
-      await check(`the ${name} theme shows the same`, async () => {
-        await setSettings(server, { 'workbench.colorTheme': theme });
-        await page.waitForSelector(`.monaco-workbench${mark}`, { timeout: 30_000 });
-        await showFinding(page);
-        await page.screenshot({ path: path.join(pictures, `editor-${name}.png`) });
-      });
-    }
   } finally {
     await page.close();
     await server.stop();
   }
   return { passed, failures };
-}
-
-const themes = [
-  ['dark', 'Dark Modern', '.vs-dark'],
-  ['high-contrast', 'Default High Contrast', '.hc-black'],
-];
-
-/** Settings as a person changes them while the editor is open. */
-async function setSettings(server, more) {
-  const file = path.join(server.user, 'User', 'settings.json');
-  const before = JSON.parse(await readFile(file, 'utf8'));
-  await writeFile(file, JSON.stringify({ ...before, ...more }, null, 2));
 }
 
 /** The step and its call on one screen: what lies between is folded, the side bar is closed, the finding's card is open. */
