@@ -12,7 +12,17 @@ import path from 'node:path';
 import { setup } from './setup.mjs';
 import { main, root, run } from './support/run.mjs';
 
-const documents = ['README.md', 'CHANGELOG.md', 'LICENSE', 'THIRD_PARTY_NOTICES', 'package.nls.json', 'tidemark.schema.json', 'l10n', 'images', 'examples'];
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'THIRD_PARTY_NOTICES',
+  'package.nls.json',
+  'tidemark.schema.json',
+  'l10n',
+  'images',
+  'examples',
+];
 
 /** Native parts and what they belong to: only the VSIX of that platform carries them. */
 const nativeParts = ['swiftshader'];

@@ -16,7 +16,11 @@ const schemaFile = path.join(root, 'tidemark.schema.json');
 /** A marked part of the README and what belongs between its marks. */
 const parts: Readonly<Record<string, () => string>> = {
   rules: () =>
-    ['| rule | severity | reports |', '|---|---|---|', ...rules.map(({ id, severity, summary }) => `| [\`${id}\`](#${id}) | ${severity} | ${cell(summary)} |`)].join('\n'),
+    [
+      '| rule | severity | reports |',
+      '|---|---|---|',
+      ...rules.map(({ id, severity, summary }) => `| [\`${id}\`](#${id}) | ${severity} | ${cell(summary)} |`),
+    ].join('\n'),
   'rule details': () => rules.map(({ id, docs }) => `#### ${id}\n\n${docs.trim()}`).join('\n\n'),
 };
 

@@ -66,7 +66,9 @@ export function scalarOf({ constant, terms }: Affine): Scalar {
 }
 
 export const sameAffine = (a: Affine, b: Affine): boolean =>
-  a.constant === b.constant && a.terms.length === b.terms.length && a.terms.every(({ key, factor }, i) => key === b.terms[i]!.key && factor === b.terms[i]!.factor);
+  a.constant === b.constant &&
+  a.terms.length === b.terms.length &&
+  a.terms.every(({ key, factor }, i) => key === b.terms[i]!.key && factor === b.terms[i]!.factor);
 
 export const factorOf = ({ terms }: Affine, key: string): number => terms.find((term) => term.key === key)?.factor ?? 0;
 
@@ -99,7 +101,10 @@ function divided(a: Affine, k: number, what: 'over' | 'rest', bounds: Bounds): A
   for (const term of a.terms) (term.factor % k === 0 ? outside : inside).push(term);
   const constantInside = ((a.constant % k) + k) % k;
   const left: Affine = { constant: constantInside, terms: inside };
-  const quotients: Affine = { constant: (a.constant - constantInside) / k, terms: outside.map((term) => ({ ...term, factor: term.factor / k })) };
+  const quotients: Affine = {
+    constant: (a.constant - constantInside) / k,
+    terms: outside.map((term) => ({ ...term, factor: term.factor / k })),
+  };
   const { low, high } = rangeOf(left, bounds);
   const positive = rangeOf(a, bounds).low >= 0;
   if (low >= 0 && high < k) return what === 'over' ? quotients : left;
@@ -120,7 +125,12 @@ function joined(terms: readonly Term[], keys: Keys): readonly Term[] {
     const k = by!.value;
     const partner = terms.find(
       ({ atom: other, factor: theirs }) =>
-        theirs === factor * k && other.kind === 'apply' && other.apply === intDiv && other.operands[1]!.kind === 'constant' && other.operands[1]!.value === k && keys.of(other.operands[0]!) === keys.of(of!),
+        theirs === factor * k &&
+        other.kind === 'apply' &&
+        other.apply === intDiv &&
+        other.operands[1]!.kind === 'constant' &&
+        other.operands[1]!.value === k &&
+        keys.of(other.operands[0]!) === keys.of(of!),
     );
     if (partner === undefined) continue;
     const others = terms.filter((one) => one !== term && one !== partner);

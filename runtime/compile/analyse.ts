@@ -43,8 +43,15 @@ export function analyse(input: AnalyseInput): Analysis {
   const undonated = inputs.reduce((sum, { aval }, i) => sum + (donated[i] ? 0 : roundedBytes(aval)), 0);
   const lowerBoundBytes = Math.min(peakBytes, undonated + layout.aliveBytes);
   const packing = layout.arenaBytes - layout.arenaBoundBytes;
-  const copies = layout.stored.copies.map((copy) => ({ bytes: roundedBytes(copy.result.aval), place: places.of(placeOf(layout, copy.result)), reason: reasonOf(copy, layout, inputs, input.paths) }));
-  const copyBytes = Math.min(peakBytes - lowerBoundBytes - packing, copies.reduce((sum, { bytes }) => sum + bytes, 0));
+  const copies = layout.stored.copies.map((copy) => ({
+    bytes: roundedBytes(copy.result.aval),
+    place: places.of(placeOf(layout, copy.result)),
+    reason: reasonOf(copy, layout, inputs, input.paths),
+  }));
+  const copyBytes = Math.min(
+    peakBytes - lowerBoundBytes - packing,
+    copies.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
   const outcomes = donationsOf(input);
   return {
     argumentBytes,
@@ -98,7 +105,8 @@ function placeOf(layout: Layout, variable: Variable): Place | undefined {
   return undefined;
 }
 
-const written = (place: Place | undefined): string => (place === undefined ? '' : ` at ${place.file.replace(/^.*[\\/]/, '')}:${place.line}`);
+const written = (place: Place | undefined): string =>
+  place === undefined ? '' : ` at ${place.file.replace(/^.*[\\/]/, '')}:${place.line}`;
 
 function reasonOf({ target, because, readAt }: Copy, layout: Layout, inputs: readonly Variable[], paths: readonly string[]): string {
   const input = inputs.indexOf(target);
@@ -115,7 +123,15 @@ function reasonOf({ target, because, readAt }: Copy, layout: Layout, inputs: rea
   }
 }
 
-function donationsOf({ layout, inputs, donated, outputVariables, paths, peakWith, argumentCount }: AnalyseInput): readonly DonationOutcome[] {
+function donationsOf({
+  layout,
+  inputs,
+  donated,
+  outputVariables,
+  paths,
+  peakWith,
+  argumentCount,
+}: AnalyseInput): readonly DonationOutcome[] {
   const now = peakWith(donated);
   return inputs.slice(0, argumentCount).flatMap((variable, input): DonationOutcome[] => {
     if (!donated[input]) return [];
@@ -123,9 +139,11 @@ function donationsOf({ layout, inputs, donated, outputVariables, paths, peakWith
     const path = paths[input] ?? `${input}`;
     const pair = layout.stored.pairs.find((one) => one.input === input);
     const forwarded = outputVariables.indexOf(variable);
-    if (pair !== undefined || forwarded >= 0) return [{ input, path, bytes, outcome: 'aliased', reason: null, output: pair?.output ?? forwarded }];
+    if (pair !== undefined || forwarded >= 0)
+      return [{ input, path, bytes, outcome: 'aliased', reason: null, output: pair?.output ?? forwarded }];
     const without = peakWith(donated.map((one, i) => one && i !== input));
-    if (without > now) return [{ input, path, bytes, outcome: 'freedEarly', reason: 'no output has its bytes; its space is reused for other values' }];
+    if (without > now)
+      return [{ input, path, bytes, outcome: 'freedEarly', reason: 'no output has its bytes; its space is reused for other values' }];
     return [{ input, path, bytes, outcome: 'unusable', reason: unusable(variable, outputVariables) }];
   });
 }
@@ -133,9 +151,12 @@ function donationsOf({ layout, inputs, donated, outputVariables, paths, peakWith
 function unusable(variable: Variable, outputs: readonly Variable[]): string {
   const bytes = roundedBytes(variable.aval);
   const same = outputs.filter(({ aval }) => roundedBytes(aval) === bytes);
-  if (same.length > 0) return `${printAval(same[0]!.aval)} is made before ${printAval(variable.aval)} is last read, or has another donated buffer`;
+  if (same.length > 0)
+    return `${printAval(same[0]!.aval)} is made before ${printAval(variable.aval)} is last read, or has another donated buffer`;
   const nearest = outputs.toSorted((a, b) => Math.abs(roundedBytes(a.aval) - bytes) - Math.abs(roundedBytes(b.aval) - bytes))[0];
-  return nearest === undefined ? 'the program has no outputs' : `no output has its ${bytes} bytes; the nearest is ${printAval(nearest.aval)} with ${roundedBytes(nearest.aval)}`;
+  return nearest === undefined
+    ? 'the program has no outputs'
+    : `no output has its ${bytes} bytes; the nearest is ${printAval(nearest.aval)} with ${roundedBytes(nearest.aval)}`;
 }
 
 /** Nothing donated, what is donated now, each argument on its own added to or taken from that, everything, and the fewest that do as much. */
@@ -155,7 +176,13 @@ function whatIfOf({ donated, argnums, argumentCount }: AnalyseInput, peakWith: A
     return peakOf(rest) <= lowest ? rest : kept;
   };
   const fewest = lowest < peakOf(donatedNow) ? all.reduceRight(without, all) : donatedNow;
-  const choices = [[], donatedNow, ...all.map((argnum) => (donatedNow.includes(argnum) ? donatedNow.filter((one) => one !== argnum) : [...donatedNow, argnum])), all, fewest].map((choice) => choice.toSorted((a, b) => a - b));
+  const choices = [
+    [],
+    donatedNow,
+    ...all.map((argnum) => (donatedNow.includes(argnum) ? donatedNow.filter((one) => one !== argnum) : [...donatedNow, argnum])),
+    all,
+    fewest,
+  ].map((choice) => choice.toSorted((a, b) => a - b));
   const seen = new Set<string>();
   return choices.flatMap((donateArgnums) => {
     if (seen.has(donateArgnums.join())) return [];
@@ -164,7 +191,10 @@ function whatIfOf({ donated, argnums, argumentCount }: AnalyseInput, peakWith: A
   });
 }
 
-function valuesOf({ layout, inputs, donated, outputVariables, argumentCount }: AnalyseInput, places: ReturnType<typeof makePlaces>): readonly StoredValue[] {
+function valuesOf(
+  { layout, inputs, donated, outputVariables, argumentCount }: AnalyseInput,
+  places: ReturnType<typeof makePlaces>,
+): readonly StoredValue[] {
   const values: StoredValue[] = inputs.map((variable, i) => ({
     place: 0,
     bytes: roundedBytes(variable.aval),

@@ -91,7 +91,12 @@ function leastOf({ flat, donated, outputs }: Planned): number {
 }
 
 /** Where only the packing of the plan, or its order, may stand between the peak and the budget. */
-function searchedIfNear<F extends Planned>(one: Judged<F>, searched: (form: F) => F, judge: (form: F) => Judged<F>, budget: number): Judged<F> {
+function searchedIfNear<F extends Planned>(
+  one: Judged<F>,
+  searched: (form: F) => F,
+  judge: (form: F) => Judged<F>,
+  budget: number,
+): Judged<F> {
   const { layout, flat, donated } = one.form;
   const always = bytesOf(flat.inputs.filter((_, i) => !donated[i]));
   if (always + Math.min(layout.aliveBytes, layout.orderLowerBoundBytes ?? Infinity) > budget) return one;
@@ -113,7 +118,13 @@ function repeated<F extends Planned>(form: F, picks: readonly Repetition[], plan
 }
 
 /** Without the picks that the fitting plan can do without. */
-function fewest<F>(form: Planned, picks: readonly Repetition[], made: Judged<F>, tryWith: (fewer: readonly Repetition[]) => Judged<F>, fits: (one: Judged<F>) => boolean): Judged<F> {
+function fewest<F>(
+  form: Planned,
+  picks: readonly Repetition[],
+  made: Judged<F>,
+  tryWith: (fewer: readonly Repetition[]) => Judged<F>,
+  fits: (one: Judged<F>) => boolean,
+): Judged<F> {
   let [kept, best] = [picks, made];
   const costliest = picks.toSorted((a, b) => b.flops - a.flops).slice(0, mostRemovals);
   for (const pick of costliest) {
@@ -137,8 +148,13 @@ interface TooSmall {
 /** Of all steps that exceed the budget, the one where the fewest buffers do so together. */
 function tooSmall({ name, budget, paths, before, peak, form }: TooSmall): OutOfMemoryError {
   const { layout, flat, donated } = form;
-  const argument = (i: number): Omit<BudgetBuffer, 'bytes'> => ({ what: `\`${paths[i] ?? 'a value that the function closes over'}\` ${printAval(flat.inputs[i]!.aval)}`, place: undefined });
-  const always = flat.inputs.flatMap((variable, i): BudgetBuffer[] => (donated[i] ? [] : [{ ...argument(i), bytes: roundedBytes(variable.aval) }]));
+  const argument = (i: number): Omit<BudgetBuffer, 'bytes'> => ({
+    what: `\`${paths[i] ?? 'a value that the function closes over'}\` ${printAval(flat.inputs[i]!.aval)}`,
+    place: undefined,
+  });
+  const always = flat.inputs.flatMap((variable, i): BudgetBuffer[] =>
+    donated[i] ? [] : [{ ...argument(i), bytes: roundedBytes(variable.aval) }],
+  );
   const makers = new Map(layout.order.flatMap((node) => node.results.map((variable, result) => [variable, madeBy(node, result)] as const)));
   const steps = Math.max(1, layout.order.length);
   let fewest: readonly BudgetBuffer[] | undefined;
@@ -146,17 +162,33 @@ function tooSmall({ name, budget, paths, before, peak, form }: TooSmall): OutOfM
   for (let step = 0; step < steps; step++) {
     const alive = layout.placed.filter(({ born, dies }) => born <= step && step < dies);
     const buffers = alive.map(({ storage, node, bytes }): BudgetBuffer => {
-      if (storage === undefined) return { what: 'a buffer of a step', bytes, place: node === undefined ? undefined : madeBy(node, 0).place };
-      const value = storage.values.findLast((one) => (layout.order.findIndex(({ results }) => results.includes(one))) <= step) ?? storage.values[0]!;
+      if (storage === undefined)
+        return { what: 'a buffer of a step', bytes, place: node === undefined ? undefined : madeBy(node, 0).place };
+      const value =
+        storage.values.findLast((one) => layout.order.findIndex(({ results }) => results.includes(one)) <= step) ?? storage.values[0]!;
       const input = flat.inputs.indexOf(value);
       const made = makers.get(value);
-      return input >= 0 ? { ...argument(input), bytes } : { what: `${printAval(value.aval)}${made?.role === 'again' ? ' (computed again)' : made?.role === 'gradient' ? ' (a gradient)' : ''}`, place: made?.place, bytes };
+      return input >= 0
+        ? { ...argument(input), bytes }
+        : {
+            what: `${printAval(value.aval)}${made?.role === 'again' ? ' (computed again)' : made?.role === 'gradient' ? ' (a gradient)' : ''}`,
+            place: made?.place,
+            bytes,
+          };
     });
     const set = smallestAbove([...always, ...buffers], budget);
     if (set !== undefined && (fewest === undefined || set.length < fewest.length)) [fewest, at] = [set, step];
   }
   const node = layout.order[at];
-  return budgetTooSmall({ name, budget, before, peak, recomputed: form.recomputed.length, buffers: fewest ?? [], at: node === undefined ? undefined : madeBy(node, 0).place });
+  return budgetTooSmall({
+    name,
+    budget,
+    before,
+    peak,
+    recomputed: form.recomputed.length,
+    buffers: fewest ?? [],
+    at: node === undefined ? undefined : madeBy(node, 0).place,
+  });
 }
 
 function smallestAbove(buffers: readonly BudgetBuffer[], budget: number): readonly BudgetBuffer[] | undefined {

@@ -56,12 +56,23 @@ export function makeCode(language: Language): Writer {
       for (const one of list) for (const need of needsOf(one)) found.add(need);
     };
     switch (scalar.kind) {
-      case 'constant': break;
-      case 'coordinate': found.add(scalar.axis); break;
-      case 'variable': found.add(scalar.variable); break;
-      case 'load': all(scalar.index); break;
-      case 'apply': all(scalar.operands); break;
-      case 'choose': all([scalar.condition, scalar.then, scalar.otherwise]); break;
+      case 'constant':
+        break;
+      case 'coordinate':
+        found.add(scalar.axis);
+        break;
+      case 'variable':
+        found.add(scalar.variable);
+        break;
+      case 'load':
+        all(scalar.index);
+        break;
+      case 'apply':
+        all(scalar.operands);
+        break;
+      case 'choose':
+        all([scalar.condition, scalar.then, scalar.otherwise]);
+        break;
       case 'loop':
         all([scalar.extent, scalar.result, ...scalar.state.flatMap(({ initial, next }) => [initial, next])]);
         found.delete(scalar.counter);
@@ -73,7 +84,8 @@ export function makeCode(language: Language): Writer {
   /** The innermost open scope that defines something the value needs. */
   const scopeOf = (scalar: Scalar): Scope => {
     const wanted = needsOf(scalar);
-    for (let depth = scopes.length - 1; depth > 0; depth--) for (const need of wanted) if (scopes[depth]!.defines.has(need)) return scopes[depth]!;
+    for (let depth = scopes.length - 1; depth > 0; depth--)
+      for (const need of wanted) if (scopes[depth]!.defines.has(need)) return scopes[depth]!;
     return scopes[0]!;
   };
   const defined = (scalar: Scalar, text: string): string => {
@@ -88,14 +100,17 @@ export function makeCode(language: Language): Writer {
     const known = names.get(scalar);
     if (known !== undefined) return known;
     switch (scalar.kind) {
-      case 'constant': return language.constant(scalar.value, scalar.dtype);
-      case 'coordinate': return language.coordinate(scalar.axis);
+      case 'constant':
+        return language.constant(scalar.value, scalar.dtype);
+      case 'coordinate':
+        return language.coordinate(scalar.axis);
       case 'variable': {
         const name = symbols.get(scalar.variable);
         if (name === undefined) throw new Error('internal: runtime/compile: a variable outside of its loop');
         return name;
       }
-      case 'load': return defined(scalar, language.load(scalar.operand, value(scalar.index[0]!), scalar.dtype, scalar.index.length > 1));
+      case 'load':
+        return defined(scalar, language.load(scalar.operand, value(scalar.index[0]!), scalar.dtype, scalar.index.length > 1));
       case 'apply': {
         const operands = scalar.operands.map(value);
         return defined(scalar, language.apply(scalar.apply, operands, scalar.dtype, scalar.operands.map(dtypeOf)));
@@ -104,7 +119,8 @@ export function makeCode(language: Language): Writer {
         const [condition, then, otherwise] = [value(scalar.condition), value(scalar.then), value(scalar.otherwise)];
         return defined(scalar, language.choose(condition, then, otherwise, scalar.dtype));
       }
-      case 'loop': return looped(scalar);
+      case 'loop':
+        return looped(scalar);
     }
   };
   const looped = (loop: Extract<Scalar, { kind: 'loop' }>): string => {
@@ -123,11 +139,13 @@ export function makeCode(language: Language): Writer {
     const scope = open([loop.counter, ...loop.state.map(({ variable }) => variable)]);
     const next = loop.state.map(({ next: one }) => value(one));
     const plain = next.length === 1;
-    const kept = plain ? next : next.map((text, i) => {
-      const name = fresh('n');
-      scope.lines.push(language.define(name, loop.state[i]!.dtype, text));
-      return name;
-    });
+    const kept = plain
+      ? next
+      : next.map((text, i) => {
+          const name = fresh('n');
+          scope.lines.push(language.define(name, loop.state[i]!.dtype, text));
+          return name;
+        });
     kept.forEach((text, i) => scope.lines.push(language.assign(states[i]!, text)));
     const body = close();
     home.lines.push(...head, language.loop(counter, extent), ...body, language.end);
@@ -159,5 +177,13 @@ export function makeCode(language: Language): Writer {
     for (const one of scope.names) names.delete(one);
     return scope.lines;
   };
-  return { scopes, value, open, close, line: (text) => void scopes.at(-1)!.lines.push(text), bind: (symbol, name) => void symbols.set(symbol, name), fresh };
+  return {
+    scopes,
+    value,
+    open,
+    close,
+    line: (text) => void scopes.at(-1)!.lines.push(text),
+    bind: (symbol, name) => void symbols.set(symbol, name),
+    fresh,
+  };
 }

@@ -28,21 +28,36 @@ export function collapsed(written: Written): Written {
   }
   const joined = runs.map((run) => run.reduce((product, axis) => product * extents[axis]!, 1));
   if (joined.length === extents.length) return written;
-  return { ...written, extents: joined, results: written.results.map((result) => ({ ...result, value: renamed(result.value, runs, bounds) })) };
+  return {
+    ...written,
+    extents: joined,
+    results: written.results.map((result) => ({ ...result, value: renamed(result.value, runs, bounds) })),
+  };
 }
 
 function countersOf({ results }: Written): Map<symbol, number> {
   const counters = new Map<symbol, number>();
-  visit(results.map(({ value }) => value), (one) => {
-    if (one.kind === 'loop' && one.extent.kind === 'constant') counters.set(one.counter, one.extent.value);
-  });
+  visit(
+    results.map(({ value }) => value),
+    (one) => {
+      if (one.kind === 'loop' && one.extent.kind === 'constant') counters.set(one.counter, one.extent.value);
+    },
+  );
   return counters;
 }
 
 /** Normal forms of all indices and of the place written; undefined when a coordinate is used in any other way. */
 function indicesOf({ results, extents }: Written, bounds: Bounds): readonly Affine[] | undefined {
   const inIndices = new Set<Scalar>();
-  const found: Affine[] = [affineOf(linear(extents.map((_, axis) => coordinate(axis)), extents), bounds)];
+  const found: Affine[] = [
+    affineOf(
+      linear(
+        extents.map((_, axis) => coordinate(axis)),
+        extents,
+      ),
+      bounds,
+    ),
+  ];
   let plain = true;
   const values = results.map(({ value }) => value);
   visit(values, (one) => {
@@ -53,7 +68,14 @@ function indicesOf({ results, extents }: Written, bounds: Bounds): readonly Affi
     visit(one.index, (inner) => inIndices.add(inner));
   });
   visit(values, (one) => {
-    const parts = one.kind === 'apply' ? one.operands : one.kind === 'choose' ? [one.condition, one.then, one.otherwise] : one.kind === 'loop' ? [one.extent, one.result, ...one.state.flatMap(({ initial, next }) => [initial, next])] : [];
+    const parts =
+      one.kind === 'apply'
+        ? one.operands
+        : one.kind === 'choose'
+          ? [one.condition, one.then, one.otherwise]
+          : one.kind === 'loop'
+            ? [one.extent, one.result, ...one.state.flatMap(({ initial, next }) => [initial, next])]
+            : [];
     if (!inIndices.has(one) && parts.some(({ kind }) => kind === 'coordinate')) plain = false;
   });
   if (values.some(({ kind }) => kind === 'coordinate')) plain = false;
@@ -81,4 +103,3 @@ function renamed(value: Scalar, runs: readonly (readonly number[])[], bounds: Bo
     return { ...one, index: [scalarOf({ constant: affine.constant, terms: [...own, ...others] })] };
   });
 }
-

@@ -87,9 +87,13 @@ function planBody({ program, carries, results }: BodySpec, { now }: { readonly n
   const bodies = makeBodies({ now });
   const firstResult = 1 + inputs.length;
   const regionOf = (output: number): number => (output < carries.count ? 1 + carries.first + output : firstResult + output - carries.count);
-  const elsewhere = new Map(results ? outputs.flatMap((_, output) => (output < carries.count ? [] : [[output, regionOf(output)] as const])) : []);
+  const elsewhere = new Map(
+    results ? outputs.flatMap((_, output) => (output < carries.count ? [] : [[output, regionOf(output)] as const])) : [],
+  );
   const plan = layOut({ fused, inputs, donated, outputs, scratchOf: bodies.scratchOf, elsewhere, carries, searchMs: 0, now });
-  const homes = outputs.map((variable, output): Location => (results || output < carries.count ? { region: regionOf(output), offset: 0 } : plan.locationOf(variable)));
+  const homes = outputs.map((variable, output): Location =>
+    results || output < carries.count ? { region: regionOf(output), offset: 0 } : plan.locationOf(variable),
+  );
   const moves = outputs.flatMap((variable, output) => {
     const from = plan.locationOf(variable);
     return sameLocation(from, homes[output]!) ? [] : [{ aval: variable.aval, from, to: homes[output]! }];
@@ -105,7 +109,10 @@ function planBody({ program, carries, results }: BodySpec, { now }: { readonly n
     return { ...move, from: to };
   });
   return {
-    steps: (nextLoop) => [...emit({ layout: plan, inputs, donated, outputs, bodies, nextLoop }), ...[...aside, ...settled].flatMap(({ aval, from, to }) => copyStep(aval, from, to))],
+    steps: (nextLoop) => [
+      ...emit({ layout: plan, inputs, donated, outputs, bodies, nextLoop }),
+      ...[...aside, ...settled].flatMap(({ aval, from, to }) => copyStep(aval, from, to)),
+    ],
     bytes,
     outputs: homes,
     avals: outputs.map(({ aval }) => aval),
@@ -126,7 +133,8 @@ export function controlSteps(node: ControlNode, { layout, bodies, nextLoop }: Su
   const inputs = node.operands.map((variable) => layout.locationOf(variable));
   const results = node.results.map((variable) => layout.locationOf(variable));
   /** Regions of a body: scratch, inputs, results. */
-  const placed = (plan: BodyPlan, at: readonly Location[]): readonly Step[] => plan.steps(nextLoop).map((step) => relocated(step, (region) => (region === 0 ? scratch : at[region - 1]!)));
+  const placed = (plan: BodyPlan, at: readonly Location[]): readonly Step[] =>
+    plan.steps(nextLoop).map((step) => relocated(step, (region) => (region === 0 ? scratch : at[region - 1]!)));
   switch (form.kind) {
     case 'call':
       throw new Error('internal: runtime/compile: a call was not inlined');
@@ -141,7 +149,9 @@ export function controlSteps(node: ControlNode, { layout, bodies, nextLoop }: Su
       const at = [
         ...inputs.slice(0, form.constants),
         ...results.slice(0, form.carries),
-        ...node.operands.slice(form.constants + form.carries).map((variable, i) => sliced(inputs[form.constants + form.carries + i]!, variable)),
+        ...node.operands
+          .slice(form.constants + form.carries)
+          .map((variable, i) => sliced(inputs[form.constants + form.carries + i]!, variable)),
         ...node.results.slice(form.carries).map((variable, i) => sliced(results[form.carries + i]!, variable)),
       ];
       return [{ kind: 'loop', loop, length: form.length, body: placed(plans[0]!, at) }];
@@ -170,7 +180,10 @@ function relocated(step: Step, base: Base): Step {
   const each = (steps: readonly Step[]): readonly Step[] => steps.map((one) => relocated(one, base));
   switch (step.kind) {
     case 'launch':
-      return launch(step.kernel, step.at.map((location) => relocatedLocation(location, base)));
+      return launch(
+        step.kernel,
+        step.at.map((location) => relocatedLocation(location, base)),
+      );
     case 'loop':
       return { ...step, body: each(step.body) };
     case 'while':

@@ -18,5 +18,14 @@ export function copyKernel(aval: KnownAval): Kernel {
     results: [{ aval: flat, value: { kind: 'load', operand: 0, index: [coordinate(0)], dtype: aval.dtype }, place: undefined }],
     form: { kind: 'element' },
   };
-  return { key: kernelKey(written), name: 'copy', extents: written.extents, operands: [flat], results: written.results, form: written.form, inPlace: inPlacePairs(written), flops: 0 };
+  return {
+    key: kernelKey(written),
+    name: 'copy',
+    extents: written.extents,
+    operands: [flat],
+    results: written.results,
+    form: written.form,
+    inPlace: inPlacePairs(written),
+    flops: 0,
+  };
 }

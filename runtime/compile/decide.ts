@@ -69,7 +69,11 @@ export function decide(flat: Flat, { eagerness, forced }: DecideOptions): Decisi
     const nature = natures.get(equation)!;
     for (const variable of equation.outputs) {
       const fate = fateOf(variable, uses.get(variable) ?? [], natures, stored, fates);
-      const inside = !forced.has(variable) && !outputs.has(variable) && equation.outputs.length === 1 && staysInside(nature, equation, fate, { eagerness, anchored, sizes, products });
+      const inside =
+        !forced.has(variable) &&
+        !outputs.has(variable) &&
+        equation.outputs.length === 1 &&
+        staysInside(nature, equation, fate, { eagerness, anchored, sizes, products });
       const home = inside ? [...fate.homes] : [variable];
       if (inside) fates.set(variable, fate);
       else stored.add(variable);
@@ -122,7 +126,9 @@ export function natureOf({ op, inputs, outputs, parameters }: Equation<Op>): Nat
         loops ||= one.kind === 'loop';
         loads += one.kind === 'load' ? 1 : 0;
       });
-      return loops ? { kind: 'anchor', product: false } : { kind: 'map', cost: Math.max(op.flops(avals, parameters), loads > 2 ? cheap + 1 : 0), plainView: false };
+      return loops
+        ? { kind: 'anchor', product: false }
+        : { kind: 'map', cost: Math.max(op.flops(avals, parameters), loads > 2 ? cheap + 1 : 0), plainView: false };
     }
     case 'update':
     case 'control':
@@ -134,7 +140,13 @@ const loadOf =
   (avals: readonly KnownAval[]) =>
   (operand: number, index: readonly Scalar[]): Scalar => ({ kind: 'load', operand, index, dtype: avals[operand]!.dtype });
 
-function fateOf(variable: Variable, uses: readonly Use[], natures: ReadonlyMap<Equation<Op>, Nature>, stored: ReadonlySet<Variable>, fates: ReadonlyMap<Variable, Fate>): Fate {
+function fateOf(
+  variable: Variable,
+  uses: readonly Use[],
+  natures: ReadonlyMap<Equation<Op>, Nature>,
+  stored: ReadonlySet<Variable>,
+  fates: ReadonlyMap<Variable, Fate>,
+): Fate {
   const homes = new Set<Variable>();
   let aligned = true;
   let repeats = 1;
@@ -144,7 +156,8 @@ function fateOf(variable: Variable, uses: readonly Use[], natures: ReadonlyMap<E
   for (const { equation, operand } of uses) {
     const nature = natures.get(equation)!;
     const result = equation.outputs[0]!;
-    if (equation.op.body.kind === 'control' || (equation.op.body.kind === 'update' && equation.op.body.target === operand)) mustStore = true;
+    if (equation.op.body.kind === 'control' || (equation.op.body.kind === 'update' && equation.op.body.target === operand))
+      mustStore = true;
     const inside = fates.get(result);
     const isStored = stored.has(result);
     for (const home of isStored ? [result] : (inside?.homes ?? [])) homes.add(home);
@@ -164,7 +177,12 @@ function sameElements({ op, inputs, parameters, outputs }: Equation<Op>, variabl
     case 'elementwise':
       return outputs[0]!.aval.shape.length === variable.aval.shape.length;
     case 'view':
-      return op.body.contiguous?.(inputs.map(({ aval }) => aval), parameters) ?? false;
+      return (
+        op.body.contiguous?.(
+          inputs.map(({ aval }) => aval),
+          parameters,
+        ) ?? false
+      );
     case 'reduction':
     case 'contraction':
     case 'element':
@@ -215,7 +233,12 @@ function shrinks({ inputs, outputs }: Equation<Op>): boolean {
   return outputs.some(({ aval }) => count(aval) < read);
 }
 
-function aliasesOf(flat: Flat, stored: ReadonlySet<Variable>, inputs: ReadonlySet<Variable>, outputs: ReadonlySet<Variable>): Map<Variable, Variable> {
+function aliasesOf(
+  flat: Flat,
+  stored: ReadonlySet<Variable>,
+  inputs: ReadonlySet<Variable>,
+  outputs: ReadonlySet<Variable>,
+): Map<Variable, Variable> {
   const aliases = new Map<Variable, Variable>();
   const roots = new Map<Variable, Variable>();
   const outputRoots = new Set<Variable>(outputs);

@@ -30,7 +30,9 @@ export function emit(input: EmitInput): readonly Step[] {
   const { layout } = input;
   judge(input);
   return layout.order.flatMap((node, step) => [
-    ...layout.stored.copies.filter((copy) => copy.step === step).flatMap(({ target, result }) => copyStep(target.aval, layout.locationOf(target), layout.locationOf(result))),
+    ...layout.stored.copies
+      .filter((copy) => copy.step === step)
+      .flatMap(({ target, result }) => copyStep(target.aval, layout.locationOf(target), layout.locationOf(result))),
     ...stepsOf(node, input),
   ]);
 }
@@ -58,7 +60,11 @@ export const sameLocation = (a: Location, b: Location): boolean =>
 
 /** One operand, each element stored where it was read. */
 const isCopy = ({ results, inPlace, operands }: Kernel): boolean =>
-  operands.length === 1 && results.length === 1 && results[0]!.index === undefined && results[0]!.value.kind === 'load' && inPlace.length === 1;
+  operands.length === 1 &&
+  results.length === 1 &&
+  results[0]!.index === undefined &&
+  results[0]!.value.kind === 'load' &&
+  inPlace.length === 1;
 
 function judge({ layout, inputs, donated, outputs, bodies }: EmitInput): void {
   const stretch = (variable: Variable): Stretch => {
@@ -67,10 +73,17 @@ function judge({ layout, inputs, donated, outputs, bodies }: EmitInput): void {
   };
   const acts = layout.order.flatMap((node, step): Act[] => {
     const copies = layout.stored.copies.filter((one) => one.step === step);
-    const copyActs = copies.map(({ target, result }): Act => ({ name: 'copy', reads: [stretch(target)], writes: [stretch(result)], mayOverwrite: [] }));
+    const copyActs = copies.map(({ target, result }): Act => ({
+      name: 'copy',
+      reads: [stretch(target)],
+      writes: [stretch(result)],
+      mayOverwrite: [],
+    }));
     // A copied target is read from its copy, where the update finds it under the result's own label.
     const copied = copies[0]?.result;
-    const operands = node.operands.map((variable, i) => stretch(node.kind === 'kernel' && i === node.target && copied !== undefined ? copied : variable));
+    const operands = node.operands.map((variable, i) =>
+      stretch(node.kind === 'kernel' && i === node.target && copied !== undefined ? copied : variable),
+    );
     const scratch = layout.scratchAt(node);
     return [
       ...copyActs,
@@ -79,7 +92,12 @@ function judge({ layout, inputs, donated, outputs, bodies }: EmitInput): void {
         reads: operands,
         writes: node.results.map(stretch),
         ...(scratch === undefined ? {} : { scratch: { at: scratch, bytes: bodies.scratchOf(node) } }),
-        mayOverwrite: node.results.flatMap((_, write) => (node.kind === 'kernel' && node.target !== undefined ? [node.target] : overwritable(node, write)).map((read) => ({ write, read }))),
+        mayOverwrite: node.results.flatMap((_, write) =>
+          (node.kind === 'kernel' && node.target !== undefined ? [node.target] : overwritable(node, write)).map((read) => ({
+            write,
+            read,
+          })),
+        ),
       },
     ];
   });

@@ -14,11 +14,16 @@ export interface Surroundings {
 
 export const rounded = (value: number, dtype: DType): number => {
   switch (dtype) {
-    case 'float32': return Math.fround(value);
-    case 'float16': return roundToHalf(value);
-    case 'int32': return value | 0;
-    case 'uint32': return value >>> 0;
-    case 'bool': return value ? 1 : 0;
+    case 'float32':
+      return Math.fround(value);
+    case 'float16':
+      return roundToHalf(value);
+    case 'int32':
+      return value | 0;
+    case 'uint32':
+      return value >>> 0;
+    case 'bool':
+      return value ? 1 : 0;
   }
 };
 
@@ -27,11 +32,16 @@ export function evaluate(scalar: Scalar, around: Surroundings): number {
   const memo = new Map<Scalar, number>();
   const walk = (one: Scalar): number => {
     switch (one.kind) {
-      case 'constant': return rounded(one.value, one.dtype);
-      case 'coordinate': return around.coordinates[one.axis]!;
-      case 'variable': return variables.get(one.variable)!;
-      case 'load': return around.load(one.operand, one.index.map(walk));
-      case 'choose': return walk(one.condition) ? walk(one.then) : walk(one.otherwise);
+      case 'constant':
+        return rounded(one.value, one.dtype);
+      case 'coordinate':
+        return around.coordinates[one.axis]!;
+      case 'variable':
+        return variables.get(one.variable)!;
+      case 'load':
+        return around.load(one.operand, one.index.map(walk));
+      case 'choose':
+        return walk(one.condition) ? walk(one.then) : walk(one.otherwise);
       case 'apply': {
         // Memo only outside of loops: inside, the same node has many values.
         const known = variables.size === 0 ? memo.get(one) : undefined;
@@ -90,6 +100,13 @@ export function numberToHalf(value: number): number {
 export function halfToNumber(half: number): number {
   const exponent = (half >>> 10) & 0x1f;
   const fraction = half & 0x3ff;
-  const magnitude = exponent === 0x1f ? (fraction === 0 ? Infinity : NaN) : exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15);
+  const magnitude =
+    exponent === 0x1f
+      ? fraction === 0
+        ? Infinity
+        : NaN
+      : exponent === 0
+        ? fraction * 2 ** -24
+        : (1 + fraction / 1024) * 2 ** (exponent - 15);
   return half & 0x8000 ? -magnitude : magnitude;
 }

@@ -19,7 +19,13 @@ import { formOf, type Flat } from './simplify.ts';
 
 /** One step of the program: a kernel with the variables in its slots, or a control-flow equation. */
 export type Node =
-  | { readonly kind: 'kernel'; readonly kernel: Kernel; readonly operands: readonly Variable[]; readonly results: readonly Variable[]; readonly target?: number }
+  | {
+      readonly kind: 'kernel';
+      readonly kernel: Kernel;
+      readonly operands: readonly Variable[];
+      readonly results: readonly Variable[];
+      readonly target?: number;
+    }
   | {
       readonly kind: 'control';
       readonly equation: Equation<Op>;
@@ -97,7 +103,11 @@ function groupsOf(flat: Flat, { stored, aliases, products }: Decision): GroupOf[
     const [result] = equation.outputs;
     if (result === undefined || !stored.has(result) || aliases.has(result)) continue;
     const contraction = products.get(result);
-    groups.push({ results: [result], ...(contraction ? { contraction } : {}), ...(equation.op.body.kind === 'update' ? { update: equation } : {}) });
+    groups.push({
+      results: [result],
+      ...(contraction ? { contraction } : {}),
+      ...(equation.op.body.kind === 'update' ? { update: equation } : {}),
+    });
   }
   return groups;
 }
@@ -182,10 +192,19 @@ function merged(groups: readonly GroupOf[], flat: Flat, decision: Decision, { ma
       after.add(home);
       for (const earlier of result[home]!.after) after.add(earlier);
     }
-    const host = result.findLastIndex(({ group: other, reads: theirs }, at) => canHost({ group, host: other, reads: own, theirs, loops }) && !other.results.some((variable) => apart.has(variable) && own.has(variable)) && ![...after].some((one) => one > at));
+    const host = result.findLastIndex(
+      ({ group: other, reads: theirs }, at) =>
+        canHost({ group, host: other, reads: own, theirs, loops }) &&
+        !other.results.some((variable) => apart.has(variable) && own.has(variable)) &&
+        ![...after].some((one) => one > at),
+    );
     if (host >= 0 && plain(group) && may(group.results[0]!)) {
       const former = result[host]!;
-      result[host] = { group: { ...former.group, results: [...former.group.results, ...group.results] }, reads: new Set([...former.reads, ...own]), after: new Set([...former.after, ...[...after].filter((one) => one !== host)]) };
+      result[host] = {
+        group: { ...former.group, results: [...former.group.results, ...group.results] },
+        reads: new Set([...former.reads, ...own]),
+        after: new Set([...former.after, ...[...after].filter((one) => one !== host)]),
+      };
       for (const variable of group.results) homeOf.set(variable, host);
       continue;
     }
@@ -221,7 +240,11 @@ function canHost({ group, host, reads, theirs, loops }: Merging): boolean {
   return readsResult || [...reads].some((variable) => theirs.has(variable));
 }
 
-function readsOf(groups: readonly GroupOf[], flat: Flat, { stored }: Decision): { readonly found: Set<Variable>; readonly loops: boolean }[] {
+function readsOf(
+  groups: readonly GroupOf[],
+  flat: Flat,
+  { stored }: Decision,
+): { readonly found: Set<Variable>; readonly loops: boolean }[] {
   const equations = new Map<Variable, Equation<Op>>();
   for (const equation of flat.equations) for (const output of equation.outputs) equations.set(output, equation);
   return groups.map((group) => {
@@ -253,8 +276,11 @@ function nameOf(group: GroupOf, definitions: Definitions): string {
 function flopsOf({ extents, results, form }: Written): number {
   const elements = extents.reduce((product, extent) => product * extent, 1);
   let each = 0;
-  visit(results.map(({ value }) => value), (one) => {
-    if (one.kind === 'apply') each += one.apply.flops;
-  });
+  visit(
+    results.map(({ value }) => value),
+    (one) => {
+      if (one.kind === 'apply') each += one.apply.flops;
+    },
+  );
   return elements * each + (form.kind === 'contraction' ? 2 * elements * form.contraction.depth : 0);
 }

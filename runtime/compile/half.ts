@@ -17,7 +17,8 @@ export function refuseHalf(program: Program, paths: readonly string[] | undefine
   }
 }
 
-const isProgram = (parameter: Parameter): parameter is Program => typeof parameter === 'object' && !Array.isArray(parameter) && 'equations' in parameter;
+const isProgram = (parameter: Parameter): parameter is Program =>
+  typeof parameter === 'object' && !Array.isArray(parameter) && 'equations' in parameter;
 
 function check(aval: KnownAval, what: string, place: Place | undefined): void {
   if (aval.dtype === 'float16') throw halfUnavailable(`${printAval(aval)}, ${what}`, place);

@@ -61,7 +61,8 @@ function numberText(value: number): string {
 const hostLanguage = (numberOf: (fn: ScalarFunction) => number): Language => ({
   constant: (value, dtype) => `(${numberText(rounded(value, dtype))})`,
   coordinate: (axis) => `c${axis}`,
-  load: (slot, position, dtype) => (dtype === 'float16' ? `toNumber(a${slot}[b${slot} + ${position}])` : `a${slot}[b${slot} + ${position}]`),
+  load: (slot, position, dtype) =>
+    dtype === 'float16' ? `toNumber(a${slot}[b${slot} + ${position}])` : `a${slot}[b${slot} + ${position}]`,
   apply: (fn, operands, dtype) => hostRounding[dtype](`h${numberOf(fn)}(${operands.join(', ')})`),
   choose: (condition, then, otherwise) => `${condition} ? ${then} : ${otherwise}`,
   define: (name, _dtype, text) => `const ${name} = ${text};`,
@@ -93,10 +94,18 @@ function nested(heads: readonly string[], code: ReturnType<typeof makeCode>): re
   return [...code.scopes[0]!.lines, ...lines];
 }
 
-const ownPosition = (extents: readonly number[]): Scalar => linear(extents.map((_, axis) => coordinate(axis)), extents);
+const ownPosition = (extents: readonly number[]): Scalar =>
+  linear(
+    extents.map((_, axis) => coordinate(axis)),
+    extents,
+  );
 
 function storeAll({ extents, results }: Kernel, code: ReturnType<typeof makeCode>, first: number): void {
-  const values = results.map(({ value, index, inside }) => ({ value: code.value(value), at: code.value(index?.[0] ?? ownPosition(extents)), when: inside === undefined ? undefined : code.value(inside) }));
+  const values = results.map(({ value, index, inside }) => ({
+    value: code.value(value),
+    at: code.value(index?.[0] ?? ownPosition(extents)),
+    when: inside === undefined ? undefined : code.value(inside),
+  }));
   values.forEach(({ value, at, when }, i) => {
     const slot = first + i;
     const stored = results[i]!.aval.dtype === 'float16' ? `toHalf(${value})` : value;
@@ -136,7 +145,9 @@ function contractionBody(kernel: Kernel, language: Language): readonly string[] 
     code.line('let total = 0;');
     code.line(`for (let k = 0; k < ${depth}; k++) {`);
     for (const line of kLines) code.line(line);
-    code.line(`total = fround(total + fround(${load(left, `${rowStart} + ${leftDepth}`)} * ${load(right, `${columnStart} + ${columnFree} + ${rightDepth}`)}));`);
+    code.line(
+      `total = fround(total + fround(${load(left, `${rowStart} + ${leftDepth}`)} * ${load(right, `${columnStart} + ${columnFree} + ${rightDepth}`)}));`,
+    );
     code.line('}');
   }
   code.bind(sum, sideBySide ? 'row[c2]' : 'total');
@@ -163,7 +174,11 @@ function contractionBody(kernel: Kernel, language: Language): readonly string[] 
 /** Makes the function; throws where functions from text are forbidden. */
 export function hostKernel(kernel: Kernel): HostKernel {
   const { text, functions } = jsText(kernel);
-  const make = new Function('functions', 'toHalf', 'toNumber', text) as (functions: HostText['functions'], toHalf: (value: number) => number, toNumber: (half: number) => number) => HostKernel;
+  const make = new Function('functions', 'toHalf', 'toNumber', text) as (
+    functions: HostText['functions'],
+    toHalf: (value: number) => number,
+    toNumber: (half: number) => number,
+  ) => HostKernel;
   return make(functions, numberToHalf, halfToNumber);
 }
 
@@ -192,7 +207,11 @@ export function interpret(kernel: Kernel): HostKernel {
 }
 
 const withSum = ({ form }: Kernel, value: Scalar, sum: number): Scalar =>
-  form.kind !== 'contraction' ? value : mapScalar(value, (one) => (one.kind === 'variable' && one.variable === form.contraction.sum ? { kind: 'constant', value: sum, dtype: one.dtype } : one));
+  form.kind !== 'contraction'
+    ? value
+    : mapScalar(value, (one) =>
+        one.kind === 'variable' && one.variable === form.contraction.sum ? { kind: 'constant', value: sum, dtype: one.dtype } : one,
+      );
 
 function sumAt({ form }: Kernel, coordinates: readonly number[], load: (slot: number, position: number) => number): number {
   if (form.kind !== 'contraction') return 0;
@@ -200,7 +219,13 @@ function sumAt({ form }: Kernel, coordinates: readonly number[], load: (slot: nu
   let sum = 0;
   for (let at = 0; at < depth; at++) {
     const element = (factor: Factor): number => {
-      const part = (scalar: Scalar): number => evaluate(mapScalar(scalar, (one) => (one.kind === 'variable' && one.variable === k ? { kind: 'constant', value: at, dtype: 'int32' } : one)), { coordinates, load: () => 0 });
+      const part = (scalar: Scalar): number =>
+        evaluate(
+          mapScalar(scalar, (one) =>
+            one.kind === 'variable' && one.variable === k ? { kind: 'constant', value: at, dtype: 'int32' } : one,
+          ),
+          { coordinates, load: () => 0 },
+        );
       return load(factor.operand, part(factor.start) + part(factor.free) + part(factor.depth));
     };
     sum = Math.fround(sum + Math.fround(element(left) * element(right)));

@@ -39,7 +39,8 @@ export function faultsOf({ start, acts, end, capacity }: Trial): string[] {
   const write = ({ at, bytes }: { readonly at: Location; readonly bytes: number }, label: Variable | undefined, who: string): void => {
     const from = at.offset;
     const to = from + bytes;
-    if (from < 0 || to > (capacity.get(at.region) ?? Infinity)) faults.push(`${who}: bytes ${from}..${to} lie outside of region ${at.region}`);
+    if (from < 0 || to > (capacity.get(at.region) ?? Infinity))
+      faults.push(`${who}: bytes ${from}..${to} lie outside of region ${at.region}`);
     const kept = (memory.get(at.region) ?? []).flatMap((one) => {
       if (one.to <= from || to <= one.from) return [one];
       return [...(one.from < from ? [{ ...one, to: from }] : []), ...(to < one.to ? [{ ...one, from: to }] : [])];
@@ -54,7 +55,8 @@ export function faultsOf({ start, acts, end, capacity }: Trial): string[] {
       const to = Math.min(one.to, at.offset + bytes);
       if (from < to && one.label === variable) covered += to - from;
     }
-    if (covered !== bytes) faults.push(`${who}: of ${bytes} bytes at region ${at.region}, offset ${at.offset}, ${bytes - covered} hold something else`);
+    if (covered !== bytes)
+      faults.push(`${who}: of ${bytes} bytes at region ${at.region}, offset ${at.offset}, ${bytes - covered} hold something else`);
   };
   for (const stretch of start) write(stretch, stretch.variable, 'start');
   acts.forEach((act, step) => {
@@ -64,14 +66,16 @@ export function faultsOf({ start, acts, end, capacity }: Trial): string[] {
       act.reads.forEach((other, j) => {
         if (!meet(own, other)) return;
         const same = own.at.offset === other.at.offset && own.bytes === other.bytes;
-        if (!same || !act.mayOverwrite.some((pair) => pair.write === i && pair.read === j)) faults.push(`${who}: result ${i} lies over operand ${j}`);
+        if (!same || !act.mayOverwrite.some((pair) => pair.write === i && pair.read === j))
+          faults.push(`${who}: result ${i} lies over operand ${j}`);
       });
       act.writes.slice(i + 1).forEach((other, j) => {
         if (meet(own, other)) faults.push(`${who}: results ${i} and ${i + 1 + j} overlap`);
       });
     });
     if (act.scratch !== undefined) {
-      for (const stretch of [...act.reads, ...act.writes]) if (meet(stretch, act.scratch)) faults.push(`${who}: scratch lies over an operand or a result`);
+      for (const stretch of [...act.reads, ...act.writes])
+        if (meet(stretch, act.scratch)) faults.push(`${who}: scratch lies over an operand or a result`);
       write(act.scratch, undefined, who);
     }
     for (const stretch of act.writes) write(stretch, stretch.variable, who);

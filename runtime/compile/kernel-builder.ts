@@ -4,6 +4,7 @@
  * Fusion is this substitution. What is stored is decided in fuse.ts; where the decision turns out to be impossible (a
  * factor of a matrix product that isn't laid out regularly), `Unfit` names the variable that has to be stored after all.
  * Depends on: core, ops, affine, keys, kernel.
+ * Long because: all steps of one kernel share what is known of it so far.
  */
 import type { KnownAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
@@ -143,7 +144,10 @@ function makeWriter(group: Group, definitions: Definitions, bounds: Bounds, anch
     };
     switch (op.body.kind) {
       case 'elementwise':
-        return op.body.scalar(inputs.map((input) => elementOf(input, input.aval.shape.length === 0 ? [] : at)), context);
+        return op.body.scalar(
+          inputs.map((input) => elementOf(input, input.aval.shape.length === 0 ? [] : at)),
+          context,
+        );
       case 'view':
         return elementOf(inputs[0]!, op.body.index(context));
       case 'element': {
@@ -165,20 +169,37 @@ function makeWriter(group: Group, definitions: Definitions, bounds: Bounds, anch
     bounds.counters.set(variable, extent);
     return { kind: 'variable', variable, dtype: 'int32' };
   };
-  const reduced = (body: Extract<Op['body'], { kind: 'reduction' }>, { inputs, parameters }: Equation<Op>, at: readonly Scalar[]): Scalar => {
+  const reduced = (
+    body: Extract<Op['body'], { kind: 'reduction' }>,
+    { inputs, parameters }: Equation<Op>,
+    at: readonly Scalar[],
+  ): Scalar => {
     const operand = inputs[0]!;
     const axes = body.axes(parameters);
     const counters = new Map(axes.map((axis) => [axis, counter(operand.aval.shape[axis]!)]));
     let kept = 0;
     const index = operand.aval.shape.map((_, axis) => counters.get(axis) ?? at[kept++]!);
     const dtype = operand.aval.dtype;
-    return folded({ counters: [...counters.values()], bounds, dtype, initial: constant(body.initial(dtype), dtype), combine: body.combine, element: elementOf(operand, index) });
+    return folded({
+      counters: [...counters.values()],
+      bounds,
+      dtype,
+      initial: constant(body.initial(dtype), dtype),
+      combine: body.combine,
+      element: elementOf(operand, index),
+    });
   };
-  const contracted = (body: Extract<Op['body'], { kind: 'contraction' }>, { inputs, parameters }: Equation<Op>, variable: Variable, at: readonly Scalar[]): Scalar => {
+  const contracted = (
+    body: Extract<Op['body'], { kind: 'contraction' }>,
+    { inputs, parameters }: Equation<Op>,
+    variable: Variable,
+    at: readonly Scalar[],
+  ): Scalar => {
     const { contract, batch } = body.dimensions(parameters);
     const [left, right] = [inputs[0]!, inputs[1]!];
     const counters = contract[0].map((axis) => counter(left.aval.shape[axis]!));
-    const free = (side: 0 | 1): number[] => inputs[side]!.aval.shape.map((_, axis) => axis).filter((axis) => !contract[side].includes(axis) && !batch[side].includes(axis));
+    const free = (side: 0 | 1): number[] =>
+      inputs[side]!.aval.shape.map((_, axis) => axis).filter((axis) => !contract[side].includes(axis) && !batch[side].includes(axis));
     const frees = [free(0), free(1)] as const;
     const indexOf = (side: 0 | 1): Scalar[] =>
       inputs[side]!.aval.shape.map((_, axis) => {
@@ -219,7 +240,15 @@ function folded({ counters, bounds, dtype, initial, combine, element }: Fold): S
     const last = depth === counters.length - 1;
     const next: Scalar = last ? { kind: 'apply', apply: combine, operands: [running, element], dtype } : nest(depth + 1, running);
     const extent = bounds.counters.get(counters[depth]!.variable)!;
-    return { kind: 'loop', counter: counters[depth]!.variable, extent: int(extent), state: [{ variable, dtype, initial: start, next }], result: running, dtype, ...(last ? { neutral: initial } : {}) };
+    return {
+      kind: 'loop',
+      counter: counters[depth]!.variable,
+      extent: int(extent),
+      state: [{ variable, dtype, initial: start, next }],
+      result: running,
+      dtype,
+      ...(last ? { neutral: initial } : {}),
+    };
   };
   return nest(0, initial);
 }
@@ -238,13 +267,25 @@ interface Sides {
   readonly contractShape: readonly number[];
 }
 
-function sidesOf(equation: Equation<Op>): Sides & { readonly dimensions: { readonly contract: readonly [readonly number[], readonly number[]]; readonly batch: readonly [readonly number[], readonly number[]] } } {
+function sidesOf(
+  equation: Equation<Op>,
+): Sides & {
+  readonly dimensions: {
+    readonly contract: readonly [readonly number[], readonly number[]];
+    readonly batch: readonly [readonly number[], readonly number[]];
+  };
+} {
   if (equation.op.body.kind !== 'contraction') throw new Error('internal: runtime/compile: not a contraction');
   const dimensions = equation.op.body.dimensions(equation.parameters);
   const { contract, batch } = dimensions;
   const shapes = [equation.inputs[0]!.aval.shape, equation.inputs[1]!.aval.shape] as const;
   const free = (side: 0 | 1): number[] => shapes[side].filter((_, axis) => !contract[side].includes(axis) && !batch[side].includes(axis));
-  return { dimensions, batchShape: batch[0].map((axis) => shapes[0][axis]!), freeShapes: [free(0), free(1)], contractShape: contract[0].map((axis) => shapes[0][axis]!) };
+  return {
+    dimensions,
+    batchShape: batch[0].map((axis) => shapes[0][axis]!),
+    freeShapes: [free(0), free(1)],
+    contractShape: contract[0].map((axis) => shapes[0][axis]!),
+  };
 }
 
 const count = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1);
@@ -255,7 +296,8 @@ function writeContraction(group: Group, equation: Equation<Op>, definitions: Def
   const bounds = boundsOf(extents);
   const position = linear([coordinate(0), coordinate(1), coordinate(2)], extents);
   const short = (index: Scalar): Scalar => scalarOf(affineOf(index, bounds));
-  const atOf = (aval: KnownAval): Scalar[] => unravelled(position, aval.shape).map((one, axis) => (aval.shape[axis] === 1 ? int(0) : short(one)));
+  const atOf = (aval: KnownAval): Scalar[] =>
+    unravelled(position, aval.shape).map((one, axis) => (aval.shape[axis] === 1 ? int(0) : short(one)));
   const product = equation.outputs[0]!;
   const sum = Symbol('sum');
   const anchor: Anchor = { variable: product, at: atOf(product.aval).map(bounds.keys.of).join(), sum };
@@ -281,7 +323,14 @@ function writeContraction(group: Group, equation: Equation<Op>, definitions: Def
   return { extents, operands: writer.operands, results, form: { kind: 'contraction', contraction } };
 }
 
-function factorFrom(equation: Equation<Op>, side: 0 | 1, sides: ReturnType<typeof sidesOf>, depth: symbol, writer: Writer, bounds: Bounds): Factor {
+function factorFrom(
+  equation: Equation<Op>,
+  side: 0 | 1,
+  sides: ReturnType<typeof sidesOf>,
+  depth: symbol,
+  writer: Writer,
+  bounds: Bounds,
+): Factor {
   const operand = equation.inputs[side]!;
   if (isLiteral(operand)) throw new Unfit(equation.outputs[0]!);
   const { contract, batch } = sides.dimensions;
@@ -355,8 +404,12 @@ function writeUpdate(group: Group, equation: Equation<Op>, definitions: Definiti
   // A slot of its own: what else is read of the target is read from another slot, and then it can't be written over.
   const slot = writer.operands.push(target) - 1;
   const there: Scalar = { kind: 'load', operand: slot, index: [position], dtype: result.aval.dtype };
-  const value: Scalar = body.combine === undefined ? put : { kind: 'apply', apply: body.combine, operands: [there, put], dtype: result.aval.dtype };
-  const disjoint = body.disjoint(inputs.map(({ aval }) => aval), parameters);
+  const value: Scalar =
+    body.combine === undefined ? put : { kind: 'apply', apply: body.combine, operands: [there, put], dtype: result.aval.dtype };
+  const disjoint = body.disjoint(
+    inputs.map(({ aval }) => aval),
+    parameters,
+  );
   return {
     extents: shape,
     operands: writer.operands,
@@ -377,7 +430,13 @@ function axesApart(index: readonly Scalar[], bounds: Bounds): number[] {
 /** Pairs (result, operand) in which every read of the operand is at the very element that is written. */
 export function inPlacePairs({ extents, operands, results, form }: Written): { readonly result: number; readonly operand: number }[] {
   const bounds = boundsOf(extents);
-  const own = affineOf(linear(extents.map((extent, axis) => (extent === 1 ? int(0) : coordinate(axis))), extents), bounds);
+  const own = affineOf(
+    linear(
+      extents.map((extent, axis) => (extent === 1 ? int(0) : coordinate(axis))),
+      extents,
+    ),
+    bounds,
+  );
   const elsewhere = new Set<number>();
   if (form.kind === 'contraction') for (const { operand } of [form.contraction.left, form.contraction.right]) elsewhere.add(operand);
   const read = new Set<number>();
@@ -392,6 +451,10 @@ export function inPlacePairs({ extents, operands, results, form }: Written): { r
       });
   const bytesOf = (aval: KnownAval): string => `${count(aval.shape)}×${aval.dtype === 'float16' ? 2 : 4}`;
   return results.flatMap(({ aval, index }, result) =>
-    index !== undefined ? [] : operands.flatMap((variable, operand) => (read.has(operand) && !elsewhere.has(operand) && bytesOf(variable.aval) === bytesOf(aval) ? [{ result, operand }] : [])),
+    index !== undefined
+      ? []
+      : operands.flatMap((variable, operand) =>
+          read.has(operand) && !elsewhere.has(operand) && bytesOf(variable.aval) === bytesOf(aval) ? [{ result, operand }] : [],
+        ),
   );
 }

@@ -33,11 +33,16 @@ export function kernelKey({ extents, operands, results, form }: Written): string
   };
   const textOf = (scalar: Scalar): string => {
     switch (scalar.kind) {
-      case 'constant': return `${Object.is(scalar.value, -0) ? '-0' : scalar.value}${scalar.dtype[0]!}`;
-      case 'coordinate': return `c${scalar.axis}`;
-      case 'variable': return symbolName(scalar.variable);
-      case 'load': return `s${scalar.operand}[${scalar.index.map(write).join()}]`;
-      case 'choose': return `${write(scalar.condition)} ? ${write(scalar.then)} : ${write(scalar.otherwise)}`;
+      case 'constant':
+        return `${Object.is(scalar.value, -0) ? '-0' : scalar.value}${scalar.dtype[0]!}`;
+      case 'coordinate':
+        return `c${scalar.axis}`;
+      case 'variable':
+        return symbolName(scalar.variable);
+      case 'load':
+        return `s${scalar.operand}[${scalar.index.map(write).join()}]`;
+      case 'choose':
+        return `${write(scalar.condition)} ? ${write(scalar.then)} : ${write(scalar.otherwise)}`;
       case 'apply': {
         const operands = scalar.operands.map(write);
         return `${scalar.apply.name}:${shortName[scalar.dtype]}(${operands.join()})${signature(scalar)}`;
@@ -53,17 +58,25 @@ export function kernelKey({ extents, operands, results, form }: Written): string
   if (form.kind === 'contraction') {
     const { left, right, batch, rows, columns, depth, sum, k } = form.contraction;
     symbolName(k);
-    lines.push(`${symbolName(sum)} = ${batch}×${rows}×${columns} over ${depth}: s${left.operand}[${write(left.start)} + ${write(left.free)} + ${write(left.depth)}] · s${right.operand}[${write(right.start)} + ${write(right.free)} + ${write(right.depth)}]`);
+    lines.push(
+      `${symbolName(sum)} = ${batch}×${rows}×${columns} over ${depth}: s${left.operand}[${write(left.start)} + ${write(left.free)} + ${write(left.depth)}] · s${right.operand}[${write(right.start)} + ${write(right.free)} + ${write(right.depth)}]`,
+    );
   }
   for (const { aval, value, index, inside } of results)
-    lines.push(`-> ${printAval(aval)}${index ? `[${index.map(write).join()}]` : ''} = ${write(value)}${inside ? ` if ${write(inside)}` : ''}`);
+    lines.push(
+      `-> ${printAval(aval)}${index ? `[${index.map(write).join()}]` : ''} = ${write(value)}${inside ? ` if ${write(inside)}` : ''}`,
+    );
   if (form.kind === 'update') lines.push(form.disjoint ? 'disjoint' : `in order, apart on ${form.apart.join()}`);
   return [head, ...lines].join('\n');
 }
 
 /** Two functions of one name may still differ (a constant inside): their text tells. */
 function signature(scalar: Extract<Scalar, { kind: 'apply' }>): string {
-  const plain = scalar.apply.wgsl(scalar.operands.map((_, i) => `x${i}`), scalar.dtype, scalar.operands.map(dtypeOf));
+  const plain = scalar.apply.wgsl(
+    scalar.operands.map((_, i) => `x${i}`),
+    scalar.dtype,
+    scalar.operands.map(dtypeOf),
+  );
   return plain.length > 40 ? `#${hash(plain)}` : '';
 }
 

@@ -17,7 +17,12 @@ type Load = Extract<Scalar, { kind: 'load' }>;
 /** Second index of a load that reads a vector: position counts fours then. */
 const vectorMark = int(4);
 
-const component = (lane: number): ScalarFunction => ({ name: `component ${lane}`, wgsl: ([vector]) => `${vector!}.${'xyzw'[lane]!}`, host: (x) => x, flops: 0 });
+const component = (lane: number): ScalarFunction => ({
+  name: `component ${lane}`,
+  wgsl: ([vector]) => `${vector!}.${'xyzw'[lane]!}`,
+  host: (x) => x,
+  flops: 0,
+});
 const components = [0, 1, 2, 3].map(component);
 
 const isVector = (load: Load): boolean => load.index.length > 1;
@@ -64,14 +69,18 @@ function fold(loop: Loop, vectors: Vectors, readVectors: boolean): Scalar {
     const memo = new Map<Scalar, Scalar>();
     const substitute = (whole: Scalar): Scalar =>
       mapScalar(whole, (one) => (one.kind === 'variable' && one.variable === loop.counter ? at : one), memo);
-    return replaceLoads(element, (load) => {
-      const affine = affineOf(load.index[0]!, bounds);
-      if (readVectors && factorOf(affine, key) === 1) {
-        const vector = vectorAt(load, affine, key, quarterScalar, vectors);
-        if (vector !== undefined) return { kind: 'apply', apply: components[lane]!, operands: [vector], dtype: load.dtype };
-      }
-      return substitute(load);
-    }, substitute);
+    return replaceLoads(
+      element,
+      (load) => {
+        const affine = affineOf(load.index[0]!, bounds);
+        if (readVectors && factorOf(affine, key) === 1) {
+          const vector = vectorAt(load, affine, key, quarterScalar, vectors);
+          if (vector !== undefined) return { kind: 'apply', apply: components[lane]!, operands: [vector], dtype: load.dtype };
+        }
+        return substitute(load);
+      },
+      substitute,
+    );
   });
   const variables = lanes.map((_, lane) => (lane === 0 ? variable : Symbol('part')));
   const part = (lane: number): Scalar => ({ kind: 'variable', variable: variables[lane]!, dtype });
@@ -80,7 +89,12 @@ function fold(loop: Loop, vectors: Vectors, readVectors: boolean): Scalar {
     kind: 'loop',
     counter: quarter,
     extent: int(extent.value / 4),
-    state: lanes.map((lane, i) => ({ variable: variables[i]!, dtype, initial: i === 0 ? initial : neutral, next: combined(part(i), lane) })),
+    state: lanes.map((lane, i) => ({
+      variable: variables[i]!,
+      dtype,
+      initial: i === 0 ? initial : neutral,
+      next: combined(part(i), lane),
+    })),
     result: combined(combined(part(0), part(1)), combined(part(2), part(3))),
     dtype,
   };
@@ -119,7 +133,12 @@ function mapTop(scalar: Scalar, change: (one: Scalar) => Scalar | undefined, mem
       : scalar.kind === 'choose'
         ? { ...scalar, condition: each(scalar.condition), then: each(scalar.then), otherwise: each(scalar.otherwise) }
         : scalar.kind === 'loop'
-          ? { ...scalar, extent: each(scalar.extent), result: each(scalar.result), state: scalar.state.map((one) => ({ ...one, initial: each(one.initial), next: each(one.next) })) }
+          ? {
+              ...scalar,
+              extent: each(scalar.extent),
+              result: each(scalar.result),
+              state: scalar.state.map((one) => ({ ...one, initial: each(one.initial), next: each(one.next) })),
+            }
           : scalar);
   memo.set(scalar, made);
   return made;
@@ -129,7 +148,12 @@ function mapTop(scalar: Scalar, change: (one: Scalar) => Scalar | undefined, mem
  * The expressions of elements 4q … 4q + 3 along `axis`, whose coordinate counts q now; undefined when loops differ.
  * `perLane` is a variable that holds a vector of four.
  */
-export function fourLanes(scalar: Scalar, axis: number, vectors: Vectors, perLane?: symbol): readonly [Scalar, Scalar, Scalar, Scalar] | undefined {
+export function fourLanes(
+  scalar: Scalar,
+  axis: number,
+  vectors: Vectors,
+  perLane?: symbol,
+): readonly [Scalar, Scalar, Scalar, Scalar] | undefined {
   const { bounds } = vectors;
   const own = coordinate(axis);
   const key = bounds.keys.of(own);
@@ -140,19 +164,38 @@ export function fourLanes(scalar: Scalar, axis: number, vectors: Vectors, perLan
   const memo = [0, 1, 2, 3].map(() => new Map<Scalar, Scalar>());
   let possible = true;
   const partsOf = (one: Scalar): readonly Scalar[] =>
-    one.kind === 'apply' ? one.operands : one.kind === 'load' ? one.index : one.kind === 'choose' ? [one.condition, one.then, one.otherwise] : one.kind === 'loop' ? [one.extent, one.result, ...one.state.flatMap(({ initial, next }) => [initial, next])] : [];
+    one.kind === 'apply'
+      ? one.operands
+      : one.kind === 'load'
+        ? one.index
+        : one.kind === 'choose'
+          ? [one.condition, one.then, one.otherwise]
+          : one.kind === 'loop'
+            ? [one.extent, one.result, ...one.state.flatMap(({ initial, next }) => [initial, next])]
+            : [];
   const isVaried = (one: Scalar): boolean => {
     const known = varies.get(one);
     if (known !== undefined) return known;
     if (one.kind === 'loop' && isVariedLoop(one)) for (const { variable } of one.state) variants.add(variable);
-    const result = one.kind === 'coordinate' ? one.axis === axis : one.kind === 'variable' ? one.variable === perLane || variants.has(one.variable) : partsOf(one).some(isVaried);
+    const result =
+      one.kind === 'coordinate'
+        ? one.axis === axis
+        : one.kind === 'variable'
+          ? one.variable === perLane || variants.has(one.variable)
+          : partsOf(one).some(isVaried);
     varies.set(one, result);
     return result;
   };
   /** Before its states are known to vary: does anything in it? */
   const isVariedLoop = (loop: Loop): boolean => {
     let found = false;
-    visit([loop], (one) => (found ||= (one.kind === 'coordinate' && one.axis === axis) || (one.kind === 'variable' && (one.variable === perLane || variants.has(one.variable)))));
+    visit(
+      [loop],
+      (one) =>
+        (found ||=
+          (one.kind === 'coordinate' && one.axis === axis) ||
+          (one.kind === 'variable' && (one.variable === perLane || variants.has(one.variable)))),
+    );
     return found;
   };
   const lane = (one: Scalar, j: number): Scalar => {
@@ -175,7 +218,10 @@ export function fourLanes(scalar: Scalar, axis: number, vectors: Vectors, perLan
       case 'load': {
         if (!isVector(one)) {
           const affine = affineOf(one.index[0]!, bounds);
-          const vector = factorOf(affine, key) === 1 && !affine.terms.some((term) => term.key !== key && isVaried(term.atom)) ? vectorAt(one, affine, key, own, vectors) : undefined;
+          const vector =
+            factorOf(affine, key) === 1 && !affine.terms.some((term) => term.key !== key && isVaried(term.atom))
+              ? vectorAt(one, affine, key, own, vectors)
+              : undefined;
           if (vector !== undefined) return { kind: 'apply', apply: components[j]!, operands: [vector], dtype: one.dtype };
         }
         return { ...one, index: one.index.map((part) => lane(part, j)) };
@@ -188,7 +234,11 @@ export function fourLanes(scalar: Scalar, axis: number, vectors: Vectors, perLan
         if (isVaried(one.extent)) possible = false;
         let state = joint.get(one);
         if (state === undefined) {
-          for (const { variable } of one.state) laneVariables.set(variable, [0, 1, 2, 3].map(() => Symbol('lane')));
+          for (const { variable } of one.state)
+            laneVariables.set(
+              variable,
+              [0, 1, 2, 3].map(() => Symbol('lane')),
+            );
           state = one.state.flatMap(({ variable, dtype, initial, next }) =>
             laneVariables.get(variable)!.map((symbol, k) => ({ variable: symbol, dtype, initial: lane(initial, k), next: lane(next, k) })),
           );
@@ -209,4 +259,3 @@ export function nodesIn(scalars: readonly Scalar[]): number {
   visit(scalars, () => count++);
   return count;
 }
-

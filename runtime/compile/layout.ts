@@ -61,7 +61,10 @@ interface Wish extends Value {
 export function layout(input: LayoutInput): Layout {
   const { fused, inputs, donated, outputs, scratchOf, searchMs, now } = input;
   const graph = graphOf(input);
-  const found = fused.nodes.length === 0 || input.order !== undefined ? undefined : schedule(graph, { now, until: searchMs > 0 ? now() + searchMs : -Infinity });
+  const found =
+    fused.nodes.length === 0 || input.order !== undefined
+      ? undefined
+      : schedule(graph, { now, until: searchMs > 0 ? now() + searchMs : -Infinity });
   const order = input.order ?? (found === undefined ? [] : found.order.map((i) => fused.nodes[i]!));
   const stored = store({ fused, order, inputs, donated, outputs });
   const elsewhere = elsewhereOf(input, stored);
@@ -71,7 +74,13 @@ export function layout(input: LayoutInput): Layout {
   for (const storage of stored.storages) {
     const fixedInput = storage.input ?? pinned.get(storage);
     if ((storage.input !== undefined && !donated[storage.input]) || elsewhere.has(storage)) continue;
-    wishes.push({ storage, bytes: storage.bytes, born: storage.born, dies: storage.dies, ...placeWish(fixedInput, storage, input, stored) });
+    wishes.push({
+      storage,
+      bytes: storage.bytes,
+      born: storage.born,
+      dies: storage.dies,
+      ...placeWish(fixedInput, storage, input, stored),
+    });
   }
   order.forEach((node, step) => {
     const bytes = scratchOf(node);
@@ -79,7 +88,9 @@ export function layout(input: LayoutInput): Layout {
   });
   const regions = [
     { id: 0, kind: 'arena' as const, bytes: 0 },
-    ...inputs.flatMap((variable, i) => (donated[i] && roundedBytes(variable.aval) > 0 ? [{ id: 1 + i, kind: 'donated' as const, bytes: roundedBytes(variable.aval) }] : [])),
+    ...inputs.flatMap((variable, i) =>
+      donated[i] && roundedBytes(variable.aval) > 0 ? [{ id: 1 + i, kind: 'donated' as const, bytes: roundedBytes(variable.aval) }] : [],
+    ),
   ];
   const plan = planRegions(wishes, regions, searchMs > 0 ? { alignment, deadline: { now, until: now() + searchMs } } : { alignment });
   const at = (wish: Wish): Location => locationFrom(plan.placements.get(wish)!);
@@ -100,16 +111,25 @@ export function layout(input: LayoutInput): Layout {
     scratchAt: (node) => scratches.get(node),
     arenaBytes: plan.arenaBytes,
     arenaBoundBytes: plan.lowerBoundBytes,
-    aliveBytes: leastBytes(wishes.map(({ bytes, born, dies }) => ({ bytes, born, dies })), alignment),
+    aliveBytes: leastBytes(
+      wishes.map(({ bytes, born, dies }) => ({ bytes, born, dies })),
+      alignment,
+    ),
     orderLowerBoundBytes: found?.orderLowerBoundBytes ?? null,
     placed,
   };
 }
 
-const carriesTake = ({ input, output }: Pair, carries: LayoutInput['carries']): boolean => carries === undefined || (output < carries.count && input === carries.first + output);
+const carriesTake = ({ input, output }: Pair, carries: LayoutInput['carries']): boolean =>
+  carries === undefined || (output < carries.count && input === carries.first + output);
 
 /** In a body nothing that has to be moved at the end may lie in a carry's buffer. */
-function placeWish(fixedInput: number | undefined, storage: Storage, { carries, outputs }: LayoutInput, stored: Stored): Pick<Value, 'fixed' | 'regions'> {
+function placeWish(
+  fixedInput: number | undefined,
+  storage: Storage,
+  { carries, outputs }: LayoutInput,
+  stored: Stored,
+): Pick<Value, 'fixed' | 'regions'> {
   if (fixedInput !== undefined) return { fixed: { region: 1 + fixedInput, offset: 0 } };
   return carries !== undefined && outputs.some((variable) => stored.storageOf(variable) === storage) ? { regions: [0] } : {};
 }
@@ -120,7 +140,12 @@ function elsewhereOf({ outputs, elsewhere, carries }: LayoutInput, stored: Store
   const found = new Map<Storage, Location>();
   for (const [output, region] of elsewhere ?? []) {
     const storage = stored.storageOf(outputs[output]!);
-    if (storage.input === undefined && !found.has(storage) && !stored.pairs.some((pair) => carriesTake(pair, carries) && stored.storageOf(outputs[pair.output]!) === storage)) found.set(storage, { region, offset: 0 });
+    if (
+      storage.input === undefined &&
+      !found.has(storage) &&
+      !stored.pairs.some((pair) => carriesTake(pair, carries) && stored.storageOf(outputs[pair.output]!) === storage)
+    )
+      found.set(storage, { region, offset: 0 });
   }
   return found;
 }
@@ -142,7 +167,9 @@ function graphOf({ fused, inputs, donated, outputs, scratchOf }: LayoutInput): G
     reads: [...new Set(node.operands.map(numberOf))],
     makes: node.results.map(numberOf),
     scratch: scratchOf(node),
-    overwrites: node.results.flatMap((variable, result) => overwritable(node, result).map((operand) => ({ result: numberOf(variable), operand: numberOf(node.operands[operand]!) }))),
+    overwrites: node.results.flatMap((variable, result) =>
+      overwritable(node, result).map((operand) => ({ result: numberOf(variable), operand: numberOf(node.operands[operand]!) })),
+    ),
   }));
   return { bytes, inputs: inputList, nodes, outputs: [...new Set(outputs.map(numberOf))] };
 }

@@ -45,7 +45,11 @@ export function materialised(flat: Flat): Flat {
     return output;
   };
   for (const equation of flat.equations)
-    equations.push(equation.op.body.kind === 'control' ? { ...equation, inputs: equation.inputs.map((atom) => (isLiteral(atom) ? filled(atom) : atom)) } : equation);
+    equations.push(
+      equation.op.body.kind === 'control'
+        ? { ...equation, inputs: equation.inputs.map((atom) => (isLiteral(atom) ? filled(atom) : atom)) }
+        : equation,
+    );
   const seen = new Set<Atom>();
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) return filled(atom);

@@ -46,7 +46,8 @@ export interface FusedProgram {
   readonly layouts: Map<string, Layout>;
 }
 
-export const fuseOnce = (program: Program<Op>, now: () => number): FusedProgram => fuseFlat(program, materialised(split(simplify(flatten(program)))), now);
+export const fuseOnce = (program: Program<Op>, now: () => number): FusedProgram =>
+  fuseFlat(program, materialised(split(simplify(flatten(program)))), now);
 
 /** Attempts on one program, and what their plans need when nothing is donated. */
 function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
@@ -56,16 +57,26 @@ function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
   });
   const bodies = makeBodies({ now });
   const written = new Map<string, Node>();
-  const attempt = (how: FuseOptions): FusedProgram => ({ program, flat, outputs, fused: fuse(flat, { ...how, written }), bodies, layouts: new Map() });
+  const attempt = (how: FuseOptions): FusedProgram => ({
+    program,
+    flat,
+    outputs,
+    fused: fuse(flat, { ...how, written }),
+    bodies,
+    layouts: new Map(),
+  });
   const nothing = flat.inputs.map(() => false);
   const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing, now), flat.inputs);
-  const lowest = (forms: readonly FusedProgram[]): FusedProgram => forms.reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
+  const lowest = (forms: readonly FusedProgram[]): FusedProgram =>
+    forms.reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
   return { attempt, outputs, peakFor, lowest };
 }
 
 function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
   const { attempt, outputs, peakFor, lowest } = formsOf(program, flat, now);
-  const least = argumentBytesOf(flat.inputs) + outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
+  const least =
+    argumentBytesOf(flat.inputs) +
+    outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
   const whole = attempt({ eagerness: 'all', merge: 'all' });
   if (peakFor(whole) <= least) return whole;
   return lowest(lessFused(flat.equations.length).map((eagerness) => withMerges(eagerness, attempt, peakFor)));
@@ -74,17 +85,27 @@ function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedPro
 /** The same with all merges or none, for programs of which many are tried. */
 function fuseQuickly(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
   const { attempt, lowest } = formsOf(program, flat, now);
-  return lowest(lessFused(flat.equations.length).flatMap((eagerness) => [attempt({ eagerness, merge: 'all' }), attempt({ eagerness, merge: new Set() })]));
+  return lowest(
+    lessFused(flat.equations.length).flatMap((eagerness) => [
+      attempt({ eagerness, merge: 'all' }),
+      attempt({ eagerness, merge: new Set() }),
+    ]),
+  );
 }
 
 /** Larger programs are tried in two forms only. */
-const lessFused = (equations: number): readonly Eagerness[] => (equations <= manyEquations ? ['all', 'careful', 'none'] : ['all', 'careful']);
+const lessFused = (equations: number): readonly Eagerness[] =>
+  equations <= manyEquations ? ['all', 'careful', 'none'] : ['all', 'careful'];
 
 /**
  * Merges kernels as long as that raises no peak: all at once if that does it, else by halves, down to the single ones that
  * have to stay apart.
  */
-function withMerges(eagerness: Eagerness, attempt: (how: FuseOptions) => FusedProgram, peakFor: (form: FusedProgram) => number): FusedProgram {
+function withMerges(
+  eagerness: Eagerness,
+  attempt: (how: FuseOptions) => FusedProgram,
+  peakFor: (form: FusedProgram) => number,
+): FusedProgram {
   let best = attempt({ eagerness, merge: new Set() });
   if (eagerness === 'none') return best;
   const whole = attempt({ eagerness, merge: 'all' });
@@ -116,7 +137,12 @@ function layoutFor(form: FusedProgram, donated: readonly boolean[], now: () => n
   let made = layout(input);
   if (donated.includes(true)) {
     // Heuristics may mislead: donating never costs more than not donating, in its order or as it stands.
-    const plain = layoutFor(form, donated.map(() => false), now, ms);
+    const plain = layoutFor(
+      form,
+      donated.map(() => false),
+      now,
+      ms,
+    );
     if (made.arenaBytes > plain.arenaBytes) made = layout({ ...input, order: plain.order });
     if (made.arenaBytes > plain.arenaBytes) made = plain;
   }
@@ -130,13 +156,23 @@ interface Chosen extends Planned {
   readonly ms: number;
 }
 
-function chosenFor(form: FusedProgram, donated: readonly boolean[], now: () => number, ms: number, recomputed: readonly Recomputed[]): Chosen {
+function chosenFor(
+  form: FusedProgram,
+  donated: readonly boolean[],
+  now: () => number,
+  ms: number,
+  recomputed: readonly Recomputed[],
+): Chosen {
   const { flat, fused, outputs } = form;
   return { form, ms, flat, fused, outputs, donated, layout: layoutFor(form, donated, now, ms), recomputed };
 }
 
 /** As it is, or so that it fits into the budget that was given. */
-function choose(fusedProgram: FusedProgram, donated: readonly boolean[], { now, memory, memoryBudget: budget, paths }: CompileOptions): Chosen {
+function choose(
+  fusedProgram: FusedProgram,
+  donated: readonly boolean[],
+  { now, memory, memoryBudget: budget, paths }: CompileOptions,
+): Chosen {
   const ms = memory === 'min' ? searchMs : 0;
   const start = chosenFor(fusedProgram, donated, now, ms, []);
   if (budget === undefined) return start;
@@ -157,7 +193,8 @@ export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Ex
   const { now, target } = options;
   if (!target.float16) refuseHalf(program, options.paths);
   const argumentCount = program.inputs.length;
-  const whole = (donated: readonly boolean[]): boolean[] => fusedProgram.flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
+  const whole = (donated: readonly boolean[]): boolean[] =>
+    fusedProgram.flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
   const donated = whole(options.donated);
   const { form, flat, outputs, layout: chosen, ms, recomputed } = choose(fusedProgram, donated, options);
   const { bodies } = form;
@@ -206,7 +243,9 @@ function outputPlan(variable: Variable, inputs: readonly Variable[], chosen: Lay
 
 /** Offsets in the arena that no value spans at any time: it may be divided there. */
 function cutsOf({ placed, arenaBytes }: Layout): readonly number[] {
-  const spans = placed.filter(({ at }) => at.region === 0).map(({ at, bytes }) => [at.offset, at.offset + Math.ceil(bytes / 256) * 256] as const);
+  const spans = placed
+    .filter(({ at }) => at.region === 0)
+    .map(({ at, bytes }) => [at.offset, at.offset + Math.ceil(bytes / 256) * 256] as const);
   const candidates = [...new Set(spans.flat())].filter((offset) => offset > 0 && offset < arenaBytes).toSorted((a, b) => a - b);
   return candidates.filter((offset) => spans.every(([from, to]) => offset <= from || to <= offset));
 }

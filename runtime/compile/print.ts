@@ -14,7 +14,9 @@ export function printSteps(executable: Omit<Executable, 'print'>): string {
     `program ${executable.name}(${executable.inputs.map((aval, i) => `${executable.donated[i] ? 'donated ' : ''}${printAval(aval)}`).join(', ')})`,
     ...kernels,
     ...executable.steps.flatMap((step) => printStep(step, names, '')),
-    ...executable.outputs.map((output) => (output.kind === 'forwarded' ? `return input ${output.input}` : `return ${printAval(output.aval)} at ${printLocation(output.at)}`)),
+    ...executable.outputs.map((output) =>
+      output.kind === 'forwarded' ? `return input ${output.input}` : `return ${printAval(output.aval)} at ${printLocation(output.at)}`,
+    ),
     `arguments ${argumentBytes}, outputs ${outputBytes}, aliased ${aliasBytes}, temporaries ${tempBytes}, peak ${peakBytes}, at least ${lowerBoundBytes}`,
   ].join('\n');
 }

@@ -46,7 +46,8 @@ const mostPicks = 64;
 export function profileOf({ layout, flat, donated }: Pick<Scene, 'layout' | 'flat' | 'donated'>): number[] {
   const always = flat.inputs.reduce((sum, { aval }, i) => sum + (donated[i] ? 0 : roundedBytes(aval)), 0);
   const alive = layout.order.map(() => always);
-  for (const { bytes, born, dies } of layout.placed) for (let step = Math.max(0, born); step < Math.min(dies, alive.length); step++) alive[step]! += bytes;
+  for (const { bytes, born, dies } of layout.placed)
+    for (let step = Math.max(0, born); step < Math.min(dies, alive.length); step++) alive[step]! += bytes;
   return alive;
 }
 
@@ -67,7 +68,9 @@ function viewOf(scene: Scene): View {
   const { flat, fused, layout, outputs } = scene;
   const equationOf = new Map(flat.equations.flatMap((equation) => equation.outputs.map((output) => [output, equation] as const)));
   const inputs = new Set(flat.inputs);
-  const readings = new Map<Variable, { made: number; readAt: number[] }>(flat.inputs.map((variable) => [variable, { made: -1, readAt: [] }]));
+  const readings = new Map<Variable, { made: number; readAt: number[] }>(
+    flat.inputs.map((variable) => [variable, { made: -1, readAt: [] }]),
+  );
   layout.order.forEach((node, step) => {
     for (const variable of node.results) readings.set(variable, { made: step, readAt: [] });
     for (const root of new Set(node.operands.map((variable) => rootOf(fused, variable)))) readings.get(root)?.readAt.push(step);
@@ -102,7 +105,12 @@ export function picksFor(scene: Scene, target: number, not: ReadonlySet<Variable
         if (saved <= 0) continue;
         const cost = (chain.flops + 1) / saved;
         if (best === undefined || cost < best.cost || (cost === best.cost && bytes > best.pick.bytes))
-          best = { pick: { value, from, flops: chain.flops, bytes, chain: chain.equations, needs: chain.needs }, longer: chain.longer, until, cost };
+          best = {
+            pick: { value, from, flops: chain.flops, bytes, chain: chain.equations, needs: chain.needs },
+            longer: chain.longer,
+            until,
+            cost,
+          };
       }
     }
     if (best === undefined) break;
@@ -110,7 +118,8 @@ export function picksFor(scene: Scene, target: number, not: ReadonlySet<Variable
     picked.add(best.pick.value);
     for (const need of best.pick.needs) kept.add(need);
     for (let step = best.until + 1; step < best.pick.from && step < profile.length; step++) profile[step]! -= best.pick.bytes;
-    for (const { until, bytes } of best.longer) for (let step = until + 1; step <= best.pick.from && step < profile.length; step++) profile[step]! += bytes;
+    for (const { until, bytes } of best.longer)
+      for (let step = until + 1; step <= best.pick.from && step < profile.length; step++) profile[step]! += bytes;
   }
   return picks;
 }
@@ -131,10 +140,19 @@ interface Chain {
 const repeatable = ({ op }: Equation<Op>): boolean => op.pure !== false && op.body.kind !== 'control' && op.body.kind !== 'update';
 
 const flopsOf = ({ op, inputs, outputs, parameters }: Equation<Op>): number =>
-  outputs[0]!.aval.shape.reduce((product, extent) => product * extent, 1) * op.flops(inputs.map(({ aval }) => aval), parameters);
+  outputs[0]!.aval.shape.reduce((product, extent) => product * extent, 1) *
+  op.flops(
+    inputs.map(({ aval }) => aval),
+    parameters,
+  );
 
 /** The equations from what is stored at step `at` to `value`; `keep`: stored values that are dead by then live on instead. */
-function chainTo(value: Variable, at: number, { scene, equationOf, readings, inputs }: View, { keep, gone }: { readonly keep: boolean; readonly gone: ReadonlySet<Variable> }): Chain | undefined {
+function chainTo(
+  value: Variable,
+  at: number,
+  { scene, equationOf, readings, inputs }: View,
+  { keep, gone }: { readonly keep: boolean; readonly gone: ReadonlySet<Variable> },
+): Chain | undefined {
   const equations = new Set<Equation<Op>>();
   const needs = new Set<Variable>();
   const longer = new Map<Variable, Longer>();
@@ -164,7 +182,12 @@ function chainTo(value: Variable, at: number, { scene, equationOf, readings, inp
   repeat(value);
   if (!possible) return undefined;
   const inOrder = scene.flat.equations.filter((equation) => equations.has(equation));
-  return { equations: inOrder, flops: inOrder.reduce((sum, equation) => sum + flopsOf(equation), 0), needs: [...needs], longer: [...longer.values()] };
+  return {
+    equations: inOrder,
+    flops: inOrder.reduce((sum, equation) => sum + flopsOf(equation), 0),
+    needs: [...needs],
+    longer: [...longer.values()],
+  };
 }
 
 export interface Rewritten {
@@ -193,13 +216,20 @@ export function rewritten(scene: Scene, picks: readonly Repetition[]): Rewritten
         copies.set(variable, copy);
         return copy;
       });
-      equations.push({ ...equation, inputs: equation.inputs.map((atom) => (isLiteral(atom) ? atom : (copies.get(atom) ?? atom))), outputs, role: 'again' });
+      equations.push({
+        ...equation,
+        inputs: equation.inputs.map((atom) => (isLiteral(atom) ? atom : (copies.get(atom) ?? atom))),
+        outputs,
+        role: 'again',
+      });
     }
     again.set(value, copies.get(value)!);
   };
   /** Emits what leads to an atom inside of a kernel, read at step `step`; what it is called there. */
   const reader = (step: number): ((atom: Atom) => Atom) => {
-    const names = new Map<Variable, Variable>(picks.flatMap(({ value, from }) => (from <= step ? [[value, again.get(value)!] as const] : [])));
+    const names = new Map<Variable, Variable>(
+      picks.flatMap(({ value, from }) => (from <= step ? [[value, again.get(value)!] as const] : [])),
+    );
     const read = (atom: Atom): Atom => {
       if (isLiteral(atom)) return atom;
       const known = names.get(atom);

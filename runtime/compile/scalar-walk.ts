@@ -35,13 +35,20 @@ function rebuilt(scalar: Scalar, each: (list: readonly Scalar[]) => readonly Sca
     case 'choose': {
       const parts = [scalar.condition, scalar.then, scalar.otherwise];
       const [condition, then, otherwise] = each(parts);
-      return condition === parts[0] && then === parts[1] && otherwise === parts[2] ? scalar : { ...scalar, condition: condition!, then: then!, otherwise: otherwise! };
+      return condition === parts[0] && then === parts[1] && otherwise === parts[2]
+        ? scalar
+        : { ...scalar, condition: condition!, then: then!, otherwise: otherwise! };
     }
     case 'loop': {
       const before = [scalar.extent, scalar.result, ...scalar.state.flatMap(({ initial, next }) => [initial, next])];
       const after = each(before);
       if (after === before) return scalar;
-      return { ...scalar, extent: after[0]!, result: after[1]!, state: scalar.state.map((one, i) => ({ ...one, initial: after[2 + 2 * i]!, next: after[3 + 2 * i]! })) };
+      return {
+        ...scalar,
+        extent: after[0]!,
+        result: after[1]!,
+        state: scalar.state.map((one, i) => ({ ...one, initial: after[2 + 2 * i]!, next: after[3 + 2 * i]! })),
+      };
     }
   }
 }

@@ -26,7 +26,8 @@ export const flatten = (program: Program<Op>): Flat => ({
 /** Bodies of control flow keep their parameters' type: whoever traced them traced them with entries of the table. */
 export const bodyOf = (program: Program): Program<Op> => program as Program<Op>;
 
-export const formOf = ({ op, parameters }: Equation<Op>): ControlForm | undefined => (op.body.kind === 'control' ? op.body.form(parameters) : undefined);
+export const formOf = ({ op, parameters }: Equation<Op>): ControlForm | undefined =>
+  op.body.kind === 'control' ? op.body.form(parameters) : undefined;
 
 export const simplify = (flat: Flat): Flat => withoutUnused(merged(inlined(flat)));
 
@@ -77,7 +78,7 @@ function inlined(flat: Flat): Flat {
 const withPlaceOf = (inner: Equation<Op>, outer: Equation<Op>): Equation<Op> => ({
   ...inner,
   place: inner.place ?? outer.place,
-  ...(inner.role ?? outer.role ? { role: inner.role ?? outer.role! } : {}),
+  ...((inner.role ?? outer.role) ? { role: inner.role ?? outer.role! } : {}),
 });
 
 function merged(flat: Flat): Flat {
@@ -88,17 +89,25 @@ function merged(flat: Flat): Flat {
     numbers.set(one, number);
     return number;
   };
-  const keyOf = (atom: Atom): string => (isLiteral(atom) ? `${Object.is(atom.literal, -0) ? '-0' : String(atom.literal)}:${atom.aval.dtype}:${atom.aval.shape.join()}` : `%${numberOf(atom)}`);
+  const keyOf = (atom: Atom): string =>
+    isLiteral(atom)
+      ? `${Object.is(atom.literal, -0) ? '-0' : String(atom.literal)}:${atom.aval.dtype}:${atom.aval.shape.join()}`
+      : `%${numberOf(atom)}`;
   const parameterKey = (parameter: Parameter): string => {
     if (typeof parameter !== 'object') return `${typeof parameter}:${String(parameter)}`;
     if (Array.isArray(parameter)) return `[${(parameter as readonly Parameter[]).map(parameterKey).join()}]`;
     if ('equations' in parameter) return `program ${numberOf(parameter)}`;
-    return `{${Object.entries(parameter).map(([name, one]) => `${name}=${parameterKey(one as Parameter)}`).join()}}`;
+    return `{${Object.entries(parameter)
+      .map(([name, one]) => `${name}=${parameterKey(one as Parameter)}`)
+      .join()}}`;
   };
   const known = new Map<string, Equation<Op>>();
   const equations: Equation<Op>[] = [];
   for (const former of flat.equations) {
-    const equation: Equation<Op> = { ...former, inputs: former.inputs.map((atom) => (isLiteral(atom) ? atom : (stands.get(atom) ?? atom))) };
+    const equation: Equation<Op> = {
+      ...former,
+      inputs: former.inputs.map((atom) => (isLiteral(atom) ? atom : (stands.get(atom) ?? atom))),
+    };
     const value = folded(equation);
     if (value !== undefined) {
       stands.set(equation.outputs[0]!, value);

@@ -42,7 +42,13 @@ function stages(equation: Equation<Op>): readonly Equation<Op>[] {
   const cut = make([...kept, parts, reduced / parts]);
   const partial = make([...kept, parts]);
   const { initial, combine } = op.body;
-  const last = internalOp({ id: op.id, summary: 'Reduces the last axis.', body: { kind: 'reduction', axes: ({ axis }) => [Number(axis)], initial, combine }, pure: true, flops: ([x], { axis }) => x!.shape[Number(axis)]! });
+  const last = internalOp({
+    id: op.id,
+    summary: 'Reduces the last axis.',
+    body: { kind: 'reduction', axes: ({ axis }) => [Number(axis)], initial, combine },
+    pure: true,
+    flops: ([x], { axis }) => x!.shape[Number(axis)]!,
+  });
   const where = { place: equation.place, ...(equation.role ? { role: equation.role } : {}) };
   return [
     { op: cutting(axes, reducedShape, reduced / parts), inputs: [operand], parameters: {}, outputs: [cut], ...where },

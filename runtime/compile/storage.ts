@@ -85,11 +85,16 @@ export function store({ fused, order, inputs, donated, outputs }: StoreInput): S
       const storage = of.get(root(operand))!;
       const holder = storage.values.at(-1)!;
       const mine = storage.input === undefined || donated[storage.input] === true;
-      return mine && !taken.has(storage) && root(operand) === holder && lastRead.get(holder) === step && !outputRoots.has(holder) ? storage : undefined;
+      return mine && !taken.has(storage) && root(operand) === holder && lastRead.get(holder) === step && !outputRoots.has(holder)
+        ? storage
+        : undefined;
     };
     node.results.forEach((variable, result) => {
       const candidates = overwritable(node, result).flatMap((operand) => free(node.operands[operand]!) ?? []);
-      const storage = chosen(candidates.filter(({ bytes }) => bytes === roundedBytes(variable.aval)), outputRoots.has(variable));
+      const storage = chosen(
+        candidates.filter(({ bytes }) => bytes === roundedBytes(variable.aval)),
+        outputRoots.has(variable),
+      );
       if (storage !== undefined) {
         taken.add(storage);
         storage.values.push(variable);
@@ -118,7 +123,8 @@ export function store({ fused, order, inputs, donated, outputs }: StoreInput): S
 
 /** Operands over which the result may be written, the target of an update first. */
 export function overwritable(node: Node, result: number): readonly number[] {
-  if (node.kind === 'control') return node.carries.filter((pair) => pair.result === result && once(node.operands, pair.operand)).map(({ operand }) => operand);
+  if (node.kind === 'control')
+    return node.carries.filter((pair) => pair.result === result && once(node.operands, pair.operand)).map(({ operand }) => operand);
   if (node.target !== undefined) return once(node.operands, node.target) ? [node.target] : [];
   return node.kernel.inPlace.filter((pair) => pair.result === result).map(({ operand }) => operand);
 }
@@ -137,15 +143,25 @@ function chosen(candidates: readonly Storage[], isOutput: boolean): Storage | un
   return preferred ?? candidates[0];
 }
 
-function paired({ inputs, donated, outputs }: { readonly inputs: readonly Variable[]; readonly donated: readonly boolean[]; readonly outputs: readonly Variable[] }, of: ReadonlyMap<Variable, Storage>): readonly Pair[] {
-  const givers = inputs.map((variable, input) => (donated[input] ? { bytes: roundedBytes(variable.aval), dies: of.get(variable)!.dies } : { bytes: -1 }));
+function paired(
+  {
+    inputs,
+    donated,
+    outputs,
+  }: { readonly inputs: readonly Variable[]; readonly donated: readonly boolean[]; readonly outputs: readonly Variable[] },
+  of: ReadonlyMap<Variable, Storage>,
+): readonly Pair[] {
+  const givers = inputs.map((variable, input) =>
+    donated[input] ? { bytes: roundedBytes(variable.aval), dies: of.get(variable)!.dies } : { bytes: -1 },
+  );
   const seen = new Set<Storage>();
   const receivers = outputs.map((variable) => {
     const storage = of.get(variable)!;
     const repeated = seen.has(storage);
     seen.add(storage);
     if (repeated) return { bytes: -2 };
-    if (storage.input !== undefined) return donated[storage.input] ? { bytes: storage.bytes, born: storage.born, over: storage.input } : { bytes: -2 };
+    if (storage.input !== undefined)
+      return donated[storage.input] ? { bytes: storage.bytes, born: storage.born, over: storage.input } : { bytes: -2 };
     return { bytes: storage.bytes, born: storage.born };
   });
   return pairDonations(givers, receivers);

@@ -57,11 +57,19 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
   const tall = rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
   const most = fours ? (columns % 8 === 0 ? 8 : 4) : columns >= 4 ? 4 : columns >= 2 ? 2 : 1;
   // Enough invocations for all lanes of all cores before larger tiles pay.
-  const invocations = (tileRows: number, tileColumns: number): number => Math.ceil(rows / tileRows) * Math.ceil(columns / tileColumns) * kernel.extents[0]!;
+  const invocations = (tileRows: number, tileColumns: number): number =>
+    Math.ceil(rows / tileRows) * Math.ceil(columns / tileColumns) * kernel.extents[0]!;
   let [tileRows, tileColumns] = [fours ? tall : Math.min(4, tall), most];
   while (tileRows > 1 && invocations(tileRows, tileColumns) < 32) tileRows /= 2;
   if (fours && tileColumns === 8 && invocations(tileRows, tileColumns) < 32) tileColumns = 4;
-  return { rows: tileRows, columns: tileColumns, depth: depth % 4 === 0 ? 4 : 1, left: reading(left, rows), right: reading(right, columns), fours };
+  return {
+    rows: tileRows,
+    columns: tileColumns,
+    depth: depth % 4 === 0 ? 4 : 1,
+    left: reading(left, rows),
+    right: reading(right, columns),
+    fours,
+  };
 }
 
 const lettersOf = 'xyzw';
@@ -79,18 +87,35 @@ function writeTiles(kernel: Kernel, contraction: Contraction, tile: Tile, option
   const grid = gridOf(Math.ceil(invocations / size));
   const quads = tile.columns / 4;
   const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-  const accumulators = tile.fours ? range(tile.rows).flatMap((i) => range(quads).map((q) => `var acc${i}_${q} = vec4f();`)) : range(tile.rows).flatMap((i) => range(tile.columns).map((j) => `var acc${i}_${j} = 0.0f;`));
+  const accumulators = tile.fours
+    ? range(tile.rows).flatMap((i) => range(quads).map((q) => `var acc${i}_${q} = vec4f();`))
+    : range(tile.rows).flatMap((i) => range(tile.columns).map((j) => `var acc${i}_${j} = 0.0f;`));
   const code = makeCode(wgslLanguage(slabs, needs));
   const leftReads = readLines(left, 'a', tile.rows, tile.left, tile, { first: 'row0', last: rows, axis: 1 }, contraction, slabs, code);
-  const rightReads = readLines(right, 'b', tile.columns, tile.right, tile, { first: 'column0', last: columns, axis: 2 }, contraction, slabs, code);
+  const rightReads = readLines(
+    right,
+    'b',
+    tile.columns,
+    tile.right,
+    tile,
+    { first: 'column0', last: columns, axis: 2 },
+    contraction,
+    slabs,
+    code,
+  );
   const products = range(tile.depth).flatMap((kk) =>
     range(tile.rows).flatMap((i) =>
-      tile.fours ? range(quads).map((q) => `acc${i}_${q} += ${leftReads.element(i, kk)} * ${rightReads.quad(q, kk)};`) : range(tile.columns).map((j) => `acc${i}_${j} += ${leftReads.element(i, kk)} * ${rightReads.element(j, kk)};`),
+      tile.fours
+        ? range(quads).map((q) => `acc${i}_${q} += ${leftReads.element(i, kk)} * ${rightReads.quad(q, kk)};`)
+        : range(tile.columns).map((j) => `acc${i}_${j} += ${leftReads.element(i, kk)} * ${rightReads.element(j, kk)};`),
     ),
   );
   // Branches only where a tile may reach beyond the result: each costs the driver's compiler dearly.
   const guarded = (i: number, j: number, call: string): string => {
-    const conditions = [...(rows % tile.rows === 0 ? [] : [`row0 + ${i} < ${rows}`]), ...(columns % tile.columns === 0 ? [] : [`column0 + ${j} < ${columns}`])];
+    const conditions = [
+      ...(rows % tile.rows === 0 ? [] : [`row0 + ${i} < ${rows}`]),
+      ...(columns % tile.columns === 0 ? [] : [`column0 + ${j} < ${columns}`]),
+    ];
     return conditions.length === 0 ? call : `if (${conditions.join(' && ')}) { ${call} }`;
   };
   const ends = range(tile.rows).flatMap((i) =>
@@ -135,7 +160,17 @@ interface Reads {
 }
 
 /** Lines that read what one turn needs of a factor, and the names under which it is found. */
-function readLines(factor: Factor, name: string, extent: number, reading: Reading, tile: Tile, free: { readonly first: string; readonly last: number; readonly axis: 1 | 2 }, { k }: Contraction, slabs: Slabs, code: Writer): Reads {
+function readLines(
+  factor: Factor,
+  name: string,
+  extent: number,
+  reading: Reading,
+  tile: Tile,
+  free: { readonly first: string; readonly last: number; readonly axis: 1 | 2 },
+  { k }: Contraction,
+  slabs: Slabs,
+  code: Writer,
+): Reads {
   const slab = `slab${slabs.slabOf(factor.operand)}`;
   const base = `bases.b${factor.operand}`;
   const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
@@ -150,13 +185,22 @@ function readLines(factor: Factor, name: string, extent: number, reading: Readin
     return text;
   };
   const whole = free.last % extent === 0;
-  const clamped = (i: number, width: number): string => (whole ? `(${free.first} + ${i})` : `min(${free.first} + ${i}, ${free.last - width})`);
+  const clamped = (i: number, width: number): string =>
+    whole ? `(${free.first} + ${i})` : `min(${free.first} + ${i}, ${free.last - width})`;
   switch (reading) {
     case 'along depth': {
       const before = range(extent).map((i) => `let ${name}at${i} = ${start} + ${freeText(clamped(i, 1))};`);
       const inside = range(extent).map((i) => `let ${name}${i} = ${slab}[(${name}at${i} + k) >> 2u];`);
       const element = (i: number, kk: number): string => `${name}${i}.${lettersOf[kk]!}`;
-      return { before, inside, element, quad: (q, kk) => `vec4f(${range(4).map((j) => element(4 * q + j, kk)).join(', ')})` };
+      return {
+        before,
+        inside,
+        element,
+        quad: (q, kk) =>
+          `vec4f(${range(4)
+            .map((j) => element(4 * q + j, kk))
+            .join(', ')})`,
+      };
     }
     case 'along free': {
       const groups = range(Math.max(1, extent / 4));
@@ -164,7 +208,12 @@ function readLines(factor: Factor, name: string, extent: number, reading: Readin
       // A tile of fewer than four rows: the first of them may not be a multiple of four, so elements are read singly.
       if (extent < 4) return oneByOne();
       const inside = steps.flatMap((kk) => groups.map((g) => `let ${name}${kk}_${g} = ${slab}[(${name}at${g} + ${depthText(kk)}) >> 2u];`));
-      return { before, inside: [...depthLines, ...inside], element: (i, kk) => `${name}${kk}_${i >> 2}.${lettersOf[i & 3]!}`, quad: (q, kk) => `${name}${kk}_${q}` };
+      return {
+        before,
+        inside: [...depthLines, ...inside],
+        element: (i, kk) => `${name}${kk}_${i >> 2}.${lettersOf[i & 3]!}`,
+        quad: (q, kk) => `${name}${kk}_${q}`,
+      };
     }
     case 'one by one':
       return oneByOne();
@@ -173,10 +222,20 @@ function readLines(factor: Factor, name: string, extent: number, reading: Readin
     const before = range(extent).map((i) => `let ${name}at${i} = ${code.value(factor.start)} + ${freeText(clamped(i, 1))};`);
     const inside = steps.flatMap((kk) => {
       const along = depthText(kk);
-      return range(extent).map((i) => `let ${name}${kk}_${i} = ${loaded(factor.operand, `(${name}at${i} + ${along})`, 'float32', false, slabs)};`);
+      return range(extent).map(
+        (i) => `let ${name}${kk}_${i} = ${loaded(factor.operand, `(${name}at${i} + ${along})`, 'float32', false, slabs)};`,
+      );
     });
     const element = (i: number, kk: number): string => `${name}${kk}_${i}`;
-    return { before, inside: [...depthLines, ...inside], element, quad: (q, kk) => `vec4f(${range(4).map((j) => element(4 * q + j, kk)).join(', ')})` };
+    return {
+      before,
+      inside: [...depthLines, ...inside],
+      element,
+      quad: (q, kk) =>
+        `vec4f(${range(4)
+          .map((j) => element(4 * q + j, kk))
+          .join(', ')})`,
+    };
   }
 }
 
@@ -197,7 +256,9 @@ function plainText(scalar: Scalar, nameOf: (symbol: symbol) => string | undefine
       return nameOf(scalar.variable);
     case 'apply': {
       const operands = scalar.operands.map((one) => plainText(one, nameOf));
-      return operands.some((one) => one === undefined) ? undefined : scalar.apply.wgsl(operands as string[], scalar.dtype, ['int32', 'int32']);
+      return operands.some((one) => one === undefined)
+        ? undefined
+        : scalar.apply.wgsl(operands as string[], scalar.dtype, ['int32', 'int32']);
     }
     case 'coordinate':
       return `c${scalar.axis}`;
@@ -250,7 +311,9 @@ function writeShared(kernel: Kernel, contraction: Contraction, options: WgslOpti
     const limit = side === 0 ? rows : columns;
     // Neighbouring invocations read neighbouring elements.
     const alongDepth = factor.depthStride === 1;
-    const split = alongDepth ? [`let kk = at % ${sharedDepth};`, `let f = at / ${sharedDepth};`] : [`let f = at % ${sharedTile};`, `let kk = at / ${sharedTile};`];
+    const split = alongDepth
+      ? [`let kk = at % ${sharedDepth};`, `let f = at / ${sharedDepth};`]
+      : [`let f = at % ${sharedTile};`, `let kk = at / ${sharedTile};`];
     const free = textAt(factor.free, (one) => one.kind === 'coordinate' && one.axis === side + 1, `(${first} + f)`, code);
     const along = textAt(factor.depth, (one) => one.kind === 'variable' && one.variable === contraction.k, '(k + kk)', code);
     return [
@@ -294,7 +357,12 @@ function writeShared(kernel: Kernel, contraction: Contraction, options: WgslOpti
       '}',
       'workgroupBarrier();',
       '}',
-      ...range.flatMap((i) => range.map((j) => `if (row0 + row + ${i} < ${rows} && column0 + column + ${j} < ${columns}) { finish(c0, row0 + row + ${i}, column0 + column + ${j}, acc${i}.${lettersOf[j]!}); }`)),
+      ...range.flatMap((i) =>
+        range.map(
+          (j) =>
+            `if (row0 + row + ${i} < ${rows} && column0 + column + ${j} < ${columns}) { finish(c0, row0 + row + ${i}, column0 + column + ${j}, acc${i}.${lettersOf[j]!}); }`,
+        ),
+      ),
       '}',
     ].join('\n'),
   };

@@ -18,7 +18,8 @@ export interface Slabs {
 }
 
 export function boundSlabs(avals: readonly KnownAval[], slabs: readonly number[], fours: boolean): Slabs {
-  if (avals.some(({ dtype }) => dtype === 'float16')) throw new Error('internal: runtime/compile: float16 is not computed with on this adapter');
+  if (avals.some(({ dtype }) => dtype === 'float16'))
+    throw new Error('internal: runtime/compile: float16 is not computed with on this adapter');
   const element = avals.every(({ dtype }) => dtype === 'float32') ? 'f32' : 'u32';
   const count = Math.max(-1, ...slabs) + 1;
   const type = fours ? `vec4<${element}>` : element;
@@ -104,7 +105,13 @@ export function loaded(slot: number, position: string, dtype: DType, vector: boo
 }
 
 /** A store of one value, or of four side by side at a position that counts fours. */
-export function stored(slot: number, position: string, value: string | readonly string[], dtype: DType, { slabOf, element }: Slabs): string {
+export function stored(
+  slot: number,
+  position: string,
+  value: string | readonly string[],
+  dtype: DType,
+  { slabOf, element }: Slabs,
+): string {
   const slab = `slab${slabOf(slot)}`;
   const base = `bases.b${slot}`;
   if (typeof value === 'string') return `${slab}[${base} + ${position}] = ${toMemory(value, dtype, element)};`;

@@ -47,9 +47,12 @@ export const slotAvals = (kernel: Kernel): readonly KnownAval[] => [...kernel.op
 
 export const boundsOf = ({ extents, results }: Kernel): Bounds => {
   const counters = new Map<symbol, number>();
-  visit(results.map(({ value }) => value), (one) => {
-    if (one.kind === 'loop' && one.extent.kind === 'constant') counters.set(one.counter, one.extent.value);
-  });
+  visit(
+    results.map(({ value }) => value),
+    (one) => {
+      if (one.kind === 'loop' && one.extent.kind === 'constant') counters.set(one.counter, one.extent.value);
+    },
+  );
   return { extents, counters, keys: makeKeys() };
 };
 
@@ -65,7 +68,11 @@ export const groupSizeFor = (invocations: number, adapter: WgslOptions['adapter'
   adapter === 'gpu' ? 64 : invocations >= 4096 ? 64 : invocations >= 256 ? 16 : 4;
 
 const count = (extents: readonly number[]): number => extents.reduce((product, extent) => product * extent, 1);
-const ownPosition = (extents: readonly number[]): Scalar => linear(extents.map((_, axis) => coordinate(axis)), extents);
+const ownPosition = (extents: readonly number[]): Scalar =>
+  linear(
+    extents.map((_, axis) => coordinate(axis)),
+    extents,
+  );
 
 /** Lines that find the coordinates of invocation `index`, the last axis first. */
 export function coordinateLines(extents: readonly number[], index: string): string[] {
@@ -89,12 +96,27 @@ interface Body {
   readonly times?: number;
 }
 
-export function moduleText(slabs: Slabs, needs: ReadonlyMap<string, string>, { bases, adapter }: WgslOptions, slotCount: number, { invocations, lines, times = 1 }: Body): WgslText {
+export function moduleText(
+  slabs: Slabs,
+  needs: ReadonlyMap<string, string>,
+  { bases, adapter }: WgslOptions,
+  slotCount: number,
+  { invocations, lines, times = 1 }: Body,
+): WgslText {
   const each = Math.ceil(invocations / times);
   const size = groupSizeFor(each, adapter);
   const grid = gridOf(Math.ceil(each / size));
   const width = grid[0] * size;
-  const body = times === 1 ? lines : [`for (var turn = 0; turn < ${times}; turn++) {`, `let index = first + turn * ${width * grid[1]};`, `if (index >= ${invocations}) { break; }`, ...lines, '}'];
+  const body =
+    times === 1
+      ? lines
+      : [
+          `for (var turn = 0; turn < ${times}; turn++) {`,
+          `let index = first + turn * ${width * grid[1]};`,
+          `if (index >= ${invocations}) { break; }`,
+          ...lines,
+          '}',
+        ];
   return {
     grid,
     text: [
@@ -156,7 +178,11 @@ function elementInFours(kernel: Kernel, options: WgslOptions): WgslText | undefi
   const invocations = count(quarters);
   const loops = results.some(({ value }) => hasLoop(value));
   const lines = [...coordinateLines(quarters, 'index'), ...code.scopes[0]!.lines, ...inner];
-  return moduleText(slabs, needs, options, avals.length, { invocations, lines, ...(loops || invocations < 16384 || options.adapter === 'gpu' ? {} : { times: 4 }) });
+  return moduleText(slabs, needs, options, avals.length, {
+    invocations,
+    lines,
+    ...(loops || invocations < 16384 || options.adapter === 'gpu' ? {} : { times: 4 }),
+  });
 }
 
 function hasLoop(scalar: Scalar): boolean {
@@ -179,7 +205,9 @@ function updateText(kernel: Kernel, options: WgslOptions): WgslText {
   writeUpdates(kernel, code, slabs);
   const inner = code.close();
   const outer = apart.map((axis) => extents[axis]!);
-  const names = coordinateLines(outer, 'index').map((line) => line.replaceAll(/\bc(\d+)\b/g, (_, axis: string) => `outer${axis}`).replaceAll(/\bl(\d+)\b/g, 'left$1'));
+  const names = coordinateLines(outer, 'index').map((line) =>
+    line.replaceAll(/\bc(\d+)\b/g, (_, axis: string) => `outer${axis}`).replaceAll(/\bl(\d+)\b/g, 'left$1'),
+  );
   const lines = [
     ...names,
     ...apart.map((axis, i) => `let c${axis} = outer${i};`),
@@ -198,4 +226,3 @@ function writeUpdates(kernel: Kernel, code: Writer, slabs: Slabs): void {
   }));
   for (const { when, text } of written) code.line(when === undefined ? text : `if (${when}) { ${text} }`);
 }
-

@@ -73,7 +73,9 @@ function fromText(stack: string, limit: number): readonly Place[] {
 }
 
 interface SourceMaps {
-  findSourceMap(file: string): { findEntry(line: number, column: number): { originalSource?: string; originalLine?: number; originalColumn?: number } } | undefined;
+  findSourceMap(
+    file: string,
+  ): { findEntry(line: number, column: number): { originalSource?: string; originalLine?: number; originalColumn?: number } } | undefined;
 }
 
 /** Where the text was written, when Node knows the file's source map (TypeScript run by a loader); else the place as it ran. */

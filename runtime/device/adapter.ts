@@ -71,7 +71,12 @@ function described(gpu: GPU, adapter: GPUAdapter | null, tried: string[], from: 
   const { vendor, architecture, device, description } = adapter.info;
   const text = [description || device, vendor, architecture].filter((part) => part !== '').join(', ');
   const software = adapter.info.isFallbackAdapter || /swiftshader|llvmpipe|lavapipe/i.test(text);
-  return { adapter, gpu, software, name: software ? `${text || 'software adapter'} (software: no GPU was used)` : text || 'WebGPU adapter' };
+  return {
+    adapter,
+    gpu,
+    software,
+    name: software ? `${text || 'software adapter'} (software: no GPU was used)` : text || 'WebGPU adapter',
+  };
 }
 
 function dawnPath({ module, path, fs, url }: Node): string | undefined {
@@ -91,19 +96,30 @@ function dawnPath({ module, path, fs, url }: Node): string | undefined {
 
 function load(file: string, { module }: Node): GPU {
   const loaded = module.createRequire(import.meta.url)(file) as Package;
-  for (const [name, value] of Object.entries(loaded.globals)) if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+  for (const [name, value] of Object.entries(loaded.globals))
+    if (!(name in globalThis)) Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
   const gpu = loaded.create([]);
   const holder = globalThis as { [pin]?: GPU[] };
   holder[pin] = [...(holder[pin] ?? []), gpu];
   return gpu;
 }
 
-const hasLoader = ({ fs }: Node): boolean => ['/usr/lib', '/usr/lib64', '/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/local/lib', '/lib/x86_64-linux-gnu'].some((folder) => fs.existsSync(`${folder}/libvulkan.so.1`));
+const hasLoader = ({ fs }: Node): boolean =>
+  ['/usr/lib', '/usr/lib64', '/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/local/lib', '/lib/x86_64-linux-gnu'].some(
+    (folder) => fs.existsSync(`${folder}/libvulkan.so.1`),
+  );
 
 async function fromDawn(dawn: string, tried: string[], system: Node): Promise<Found | undefined> {
   // Without a loader Dawn would look for one beside itself and remember that there was none.
-  const elsewhere = (process.env['LD_LIBRARY_PATH'] ?? '').split(':').some((folder) => folder !== '' && system.fs.existsSync(`${folder}/libvulkan.so.1`));
-  if (process.platform === 'linux' && !hasLoader(system) && !elsewhere && !system.fs.existsSync(system.path.join(system.path.dirname(dawn), 'libvulkan.so.1'))) {
+  const elsewhere = (process.env['LD_LIBRARY_PATH'] ?? '')
+    .split(':')
+    .some((folder) => folder !== '' && system.fs.existsSync(`${folder}/libvulkan.so.1`));
+  if (
+    process.platform === 'linux' &&
+    !hasLoader(system) &&
+    !elsewhere &&
+    !system.fs.existsSync(system.path.join(system.path.dirname(dawn), 'libvulkan.so.1'))
+  ) {
     tried.push('the machine has no Vulkan loader (libvulkan.so.1)');
     return undefined;
   }
@@ -128,7 +144,9 @@ async function fromSoftware(dawn: string, tried: string[], system: Node): Promis
   }
   process.env['VK_ICD_FILENAMES'] = path.join(folder, 'vk_swiftshader_icd.json');
   process.env['XDG_RUNTIME_DIR'] ??= system.os.tmpdir();
-  const loader = softwareFolders(system).map((one) => path.join(one, 'libvulkan.so.1')).find((file) => fs.existsSync(file));
+  const loader = softwareFolders(system)
+    .map((one) => path.join(one, 'libvulkan.so.1'))
+    .find((file) => fs.existsSync(file));
   const binary = hasLoader(system) || loader === undefined ? dawn : sideBySide(dawn, loader, system);
   const gpu = load(binary, system);
   return described(gpu, await gpu.requestAdapter(), tried, `SwiftShader in ${folder}`);
@@ -140,7 +158,10 @@ function sideBySide(dawn: string, loader: string, { fs, path, os }: Node): strin
   const folder = path.join(os.tmpdir(), `tidemark-vulkan-${process.getuid?.() ?? 0}-${size}-${Math.round(mtimeMs)}`);
   const binary = path.join(folder, 'dawn.node');
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const [from, to] of [[loader, path.join(folder, 'libvulkan.so.1')], [dawn, binary]] as const) {
+  for (const [from, to] of [
+    [loader, path.join(folder, 'libvulkan.so.1')],
+    [dawn, binary],
+  ] as const) {
     if (fs.existsSync(to) && fs.statSync(to).size === fs.statSync(from).size) continue;
     const part = `${to}.${process.pid}`;
     fs.copyFileSync(from, part);

@@ -67,7 +67,10 @@ export interface Allocator {
   readonly options: AllocatorOptions;
   readonly allocate: (bytes: number) => Allocation;
   /** One piece, or one piece per segment when only holes are left: ends of segments, ascending, the last one being the bytes. */
-  readonly allocateDivided: (bytes: number, cuts: readonly number[]) => readonly { readonly from: number; readonly allocation: Allocation }[];
+  readonly allocateDivided: (
+    bytes: number,
+    cuts: readonly number[],
+  ) => readonly { readonly from: number; readonly allocation: Allocation }[];
   /** Cuts pieces out of an allocation, which is no more after it; what lies between them is free. */
   readonly carve: (allocation: Allocation, pieces: readonly { readonly offset: number; readonly bytes: number }[]) => readonly Allocation[];
   readonly free: (allocation: Allocation) => void;
@@ -122,7 +125,14 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
   };
   /** Leaves `bytes` in the chunk; the rest becomes a free one behind it. */
   const split = (chunk: Chunk, bytes: number): void => {
-    const rest: Chunk = { slab: chunk.slab, offset: chunk.offset + bytes, bytes: chunk.bytes - bytes, free: true, previous: chunk, next: chunk.next };
+    const rest: Chunk = {
+      slab: chunk.slab,
+      offset: chunk.offset + bytes,
+      bytes: chunk.bytes - bytes,
+      free: true,
+      previous: chunk,
+      next: chunk.next,
+    };
     if (chunk.next !== undefined) chunk.next.previous = rest;
     chunk.next = rest;
     chunk.bytes = bytes;
@@ -216,11 +226,15 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
   const allocateDivided: Allocator['allocateDivided'] = (request, cuts) => {
     const bytes = roundUp(request);
     const whole = bytes === 0 ? undefined : find(bytes);
-    if (bytes === 0 || whole !== undefined || options.kind === 'platform' || cuts.length === 0) return [{ from: 0, allocation: bytes === 0 ? nothing() : take(whole ?? extended(bytes), bytes) }];
+    if (bytes === 0 || whole !== undefined || options.kind === 'platform' || cuts.length === 0)
+      return [{ from: 0, allocation: bytes === 0 ? nothing() : take(whole ?? extended(bytes), bytes) }];
     return inHoles(bytes, cuts) ?? [{ from: 0, allocation: take(extended(bytes), bytes) }];
   };
   /** Segments between cuts, joined again wherever the same hole takes several. */
-  const inHoles = (bytes: number, cuts: readonly number[]): readonly { readonly from: number; readonly allocation: Allocation }[] | undefined => {
+  const inHoles = (
+    bytes: number,
+    cuts: readonly number[],
+  ): readonly { readonly from: number; readonly allocation: Allocation }[] | undefined => {
     const ends = [...cuts, bytes];
     const made: { from: number; allocation: Allocation }[] = [];
     const before = { peak, count, largest, meters: [...meters].map((meter) => meter.most) };
@@ -267,13 +281,20 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
   };
   /** Splits a chunk in use into two in use. */
   const divide = (chunk: Chunk, bytes: number): Chunk => {
-    const rest: Chunk = { slab: chunk.slab, offset: chunk.offset + bytes, bytes: chunk.bytes - bytes, free: false, previous: chunk, next: chunk.next };
+    const rest: Chunk = {
+      slab: chunk.slab,
+      offset: chunk.offset + bytes,
+      bytes: chunk.bytes - bytes,
+      free: false,
+      previous: chunk,
+      next: chunk.next,
+    };
     if (chunk.next !== undefined) chunk.next.previous = rest;
     chunk.next = rest;
     chunk.bytes = bytes;
     return rest;
   };
-  for (let left = options.preallocateBytes - (options.preallocateBytes % alignment); left > 0; ) {
+  for (let left = options.preallocateBytes - (options.preallocateBytes % alignment); left > 0;) {
     const bytes = Math.min(left, backing.maxSlabBytes);
     preallocated.add(grow(bytes, bytes).slab);
     left -= bytes;

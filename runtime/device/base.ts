@@ -82,7 +82,8 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     },
   );
   // Told when the adapter is known, before the first thing that happens in memory where that can be.
-  const announceDevice = (): void => events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
+  const announceDevice = (): void =>
+    events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
   announceDevice();
   void backend.opened?.then(announceDevice, () => undefined);
   void backend.lost.then((reason) => {
@@ -126,7 +127,16 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     }
     const arrays = [...byPlace].map(([place, entry]) => ({ place, ...entry })).toSorted((a, b) => b.bytes - a.bytes);
     const free = Math.max(0, stats.bytesLimit - stats.bytesInUse);
-    return { request, limit: stats.bytesLimit, inUse: stats.bytesInUse, free, largestHole: Math.max(stats.largestFreeBlockBytes, stats.bytesLimit - stats.bytesReserved), largestBuffer: backend.backing.maxSlabBytes, arrays, synchronous: settings.collect !== undefined };
+    return {
+      request,
+      limit: stats.bytesLimit,
+      inUse: stats.bytesInUse,
+      free,
+      largestHole: Math.max(stats.largestFreeBlockBytes, stats.bytesLimit - stats.bytesReserved),
+      largestBuffer: backend.backing.maxSlabBytes,
+      arrays,
+      synchronous: settings.collect !== undefined,
+    };
   };
   const handleOn = (allocation: Allocation, aval: KnownAval, place: Place | undefined): Handle => {
     const { slab, offset, bytes } = allocation;
@@ -135,7 +145,8 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     return handle;
   };
   const announce = ({ id, bytes, aval, place }: Handle): void => {
-    if (events.listening()) events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape: aval.shape, dtype: aval.dtype });
+    if (events.listening())
+      events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape: aval.shape, dtype: aval.dtype });
   };
   const own = (buffer: Buffer): Handle => {
     const handle = live.get(buffer.id);
@@ -176,7 +187,8 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
       const segment = arena.findLast(({ from }) => from <= offset) ?? arena[0]!;
       return { slab: segment.allocation.slab, offset: segment.allocation.offset + offset - segment.from };
     };
-    const resolve: Resolve = (location, loops) => regionAt({ region: location.region, offset: location.strides === undefined ? location.offset : shifted(location, loops) });
+    const resolve: Resolve = (location, loops) =>
+      regionAt({ region: location.region, offset: location.strides === undefined ? location.offset : shifted(location, loops) });
     try {
       backend.execute(executable, resolve);
     } catch (fault) {
@@ -214,18 +226,33 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     const made = new Map<number, Handle>();
     const take = (region: number, from: number, allocation: Allocation): void => {
       const end = from + allocation.bytes;
-      const inside = executable.outputs.flatMap((output, i) => (output.kind === 'stored' && output.at.region === region && output.bytes > 0 && output.at.offset >= from && output.at.offset < end ? [{ i, output }] : []));
-      const pieces = allocator.carve(allocation, inside.map(({ output }) => ({ offset: output.at.offset - from, bytes: output.bytes })));
+      const inside = executable.outputs.flatMap((output, i) =>
+        output.kind === 'stored' && output.at.region === region && output.bytes > 0 && output.at.offset >= from && output.at.offset < end
+          ? [{ i, output }]
+          : [],
+      );
+      const pieces = allocator.carve(
+        allocation,
+        inside.map(({ output }) => ({ offset: output.at.offset - from, bytes: output.bytes })),
+      );
       inside.forEach(({ i, output }, k) => made.set(i, handleOn(pieces[k]!, output.aval, place)));
     };
     const outcomes = new Map(executable.analysis.donated.map((outcome) => [outcome.input, outcome]));
     handles.forEach((handle, input) => {
       if (!donated[input] && !consumed.has(input)) return;
       const outcome = outcomes.get(input);
-      events.write({ kind: 'donate', id: handle.id, place, path: outcome?.path ?? String(input), outcome: outcome?.outcome ?? 'freedEarly', ...(outcome?.reason ? { reason: outcome.reason } : {}) });
+      events.write({
+        kind: 'donate',
+        id: handle.id,
+        place,
+        path: outcome?.path ?? String(input),
+        outcome: outcome?.outcome ?? 'freedEarly',
+        ...(outcome?.reason ? { reason: outcome.reason } : {}),
+      });
     });
     executable.outputs.forEach((output, i) => {
-      if (output.kind === 'stored' && output.bytes === 0) made.set(i, handleOn({ slab: 0, offset: 0, bytes: 0, holders: 1 }, output.aval, place));
+      if (output.kind === 'stored' && output.bytes === 0)
+        made.set(i, handleOn({ slab: 0, offset: 0, bytes: 0, holders: 1 }, output.aval, place));
       if (output.kind !== 'forwarded') return;
       const { allocation } = handles[output.input]!;
       allocation.holders++;
@@ -284,12 +311,19 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     events.write({ kind: 'run', program: id, place });
   };
   /** Donated handles end, outputs begin: as a reuse where the bytes are the same ones. */
-  const announceOutputs = (executable: Executable, outputs: readonly Handle[], handles: readonly Handle[], donated: readonly boolean[], consumed: ReadonlySet<number>): void => {
+  const announceOutputs = (
+    executable: Executable,
+    outputs: readonly Handle[],
+    handles: readonly Handle[],
+    donated: readonly boolean[],
+    consumed: ReadonlySet<number>,
+  ): void => {
     if (!events.listening()) return;
     const reused = new Set<number>();
     const taken = outputs.map((_, i) => {
       const output = executable.outputs[i]!;
-      const from = output.kind === 'forwarded' ? (donated[output.input] || consumed.has(output.input) ? output.input : undefined) : output.alias;
+      const from =
+        output.kind === 'forwarded' ? (donated[output.input] || consumed.has(output.input) ? output.input : undefined) : output.alias;
       if (from === undefined || reused.has(from) || handles[from]!.bytes !== outputs[i]!.bytes) return undefined;
       reused.add(from);
       return from;
@@ -300,7 +334,15 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     outputs.forEach((handle, i) => {
       const from = taken[i];
       if (from === undefined) announce(handle);
-      else events.write({ kind: 'reuse', from: handles[from]!.id, to: handle.id, place: handle.place, shape: handle.aval.shape, dtype: handle.aval.dtype });
+      else
+        events.write({
+          kind: 'reuse',
+          from: handles[from]!.id,
+          to: handle.id,
+          place: handle.place,
+          shape: handle.aval.shape,
+          dtype: handle.aval.dtype,
+        });
     });
   };
 

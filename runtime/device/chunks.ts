@@ -22,13 +22,14 @@ export interface Bins {
 
 const bins = 32;
 const binOf = (bytes: number): number => Math.min(bins - 1, Math.max(0, Math.floor(Math.log2(bytes / 256))));
-const before = (a: Chunk, b: Chunk): boolean => a.bytes < b.bytes || (a.bytes === b.bytes && (a.slab < b.slab || (a.slab === b.slab && a.offset < b.offset)));
+const before = (a: Chunk, b: Chunk): boolean =>
+  a.bytes < b.bytes || (a.bytes === b.bytes && (a.slab < b.slab || (a.slab === b.slab && a.offset < b.offset)));
 
 export function makeBins(): Bins {
   const lists: Chunk[][] = Array.from({ length: bins }, () => []);
   const position = (list: readonly Chunk[], chunk: Chunk): number => {
     let low = 0;
-    for (let high = list.length; low < high; ) {
+    for (let high = list.length; low < high;) {
       const middle = (low + high) >> 1;
       if (before(list[middle]!, chunk)) low = middle + 1;
       else high = middle;

@@ -33,7 +33,13 @@ export function makeCpu({ limit, adapter, interpretOnly }: CpuOptions): Backend 
   };
   const viewsOf = (buffer: ArrayBuffer): Views => {
     const words = new Uint32Array(buffer);
-    return { float32: new Float32Array(buffer), int32: new Int32Array(buffer), uint32: words, bool: words, float16: new Uint16Array(buffer) };
+    return {
+      float32: new Float32Array(buffer),
+      int32: new Int32Array(buffer),
+      uint32: words,
+      bool: words,
+      float16: new Uint16Array(buffer),
+    };
   };
   const bytesAt = ({ slab, offset }: Spot, bytes: number): Uint8Array => new Uint8Array(slabs.get(slab)!.buffer, offset, bytes);
   const wordAt = ({ slab, offset }: Spot): number => slabs.get(slab)!.views.int32[offset / 4]!;
@@ -50,7 +56,10 @@ export function makeCpu({ limit, adapter, interpretOnly }: CpuOptions): Backend 
     for (const step of steps) {
       switch (step.kind) {
         case 'launch':
-          launch(step.kernel, step.at.map((location) => resolve(location, loops)));
+          launch(
+            step.kernel,
+            step.at.map((location) => resolve(location, loops)),
+          );
           break;
         case 'loop':
           for (let i = 0; i < step.length; i++) {
@@ -59,7 +68,8 @@ export function makeCpu({ limit, adapter, interpretOnly }: CpuOptions): Backend 
           }
           break;
         case 'while':
-          for (runAll(step.condition, resolve, loops); wordAt(resolve(step.predicate, loops)) !== 0; runAll(step.condition, resolve, loops)) runAll(step.body, resolve, loops);
+          for (runAll(step.condition, resolve, loops); wordAt(resolve(step.predicate, loops)) !== 0; runAll(step.condition, resolve, loops))
+            runAll(step.body, resolve, loops);
           break;
         case 'choice': {
           const wanted = wordAt(resolve(step.index, loops));

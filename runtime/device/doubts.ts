@@ -23,7 +23,8 @@ export function makeDoubts({ verdict, failed }: Context) {
   let unreported: OutOfMemoryError | undefined;
 
   /** Slabs in doubt on which a buffer depends. */
-  const slabsOf = (buffer: Buffer): readonly number[] => [buffer.allocation.slab, ...(inherited.get(buffer) ?? [])].filter((slab) => open.has(slab) || errors.has(slab));
+  const slabsOf = (buffer: Buffer): readonly number[] =>
+    [buffer.allocation.slab, ...(inherited.get(buffer) ?? [])].filter((slab) => open.has(slab) || errors.has(slab));
   const settle = async (slabs: readonly number[]): Promise<void> => {
     await Promise.all(slabs.map((slab) => open.get(slab)));
     const error = slabs.map((slab) => errors.get(slab)).find((one) => one !== undefined);

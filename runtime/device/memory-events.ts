@@ -17,7 +17,13 @@ export function currentSink(): Sink | undefined {
 
 export const nowMs = (): number => performance.now();
 
-type Unplaced<E> = E extends { readonly place?: number } & { readonly at: number } & ({ readonly place: number } | { readonly kind: 'reserve' }) ? Omit<E, 'at' | 'place'> & { readonly place: Place | undefined } : E extends { readonly at: number } ? Omit<E, 'at'> : never;
+type Unplaced<E> = E extends { readonly place?: number } & { readonly at: number } & (
+    { readonly place: number } | { readonly kind: 'reserve' }
+  )
+  ? Omit<E, 'at' | 'place'> & { readonly place: Place | undefined }
+  : E extends { readonly at: number }
+    ? Omit<E, 'at'>
+    : never;
 
 export interface EventWriter {
   readonly listening: () => boolean;
@@ -73,7 +79,10 @@ export function makeEventWriter(): EventWriter {
     placeId,
     write(event) {
       if (!listening()) return;
-      const place = 'place' in event ? { place: typeof event.place === 'object' || event.place === undefined ? placeId(event.place) : event.place } : {};
+      const place =
+        'place' in event
+          ? { place: typeof event.place === 'object' || event.place === undefined ? placeId(event.place) : event.place }
+          : {};
       tell({ ...event, ...place, at: nowMs() } as Event);
     },
   };

@@ -41,11 +41,17 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
   const groups = new Map<string, GPUBindGroup>();
   const tableLayout =
     bases === 'table'
-      ? device.createBindGroupLayout({ entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } }] })
+      ? device.createBindGroupLayout({
+          entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } }],
+        })
       : undefined;
   const layoutOf = (count: number): GPUBindGroupLayout =>
     (layouts[count] ??= device.createBindGroupLayout({
-      entries: Array.from({ length: count }, (_, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'storage' as const } })),
+      entries: Array.from({ length: count }, (_, binding) => ({
+        binding,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: { type: 'storage' as const },
+      })),
     }));
   const pipelineLayoutOf = (count: number, slots: number): GPUPipelineLayout => {
     const key = `${count} ${slots}`;
@@ -70,7 +76,11 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
       const slots = slotAvals(kernel).length;
       let pipeline = byText.get(text);
       if (pipeline === undefined) {
-        pipeline = device.createComputePipeline({ label: kernel.name, layout: pipelineLayoutOf(count, slots), compute: { module: device.createShaderModule({ code: text, label: kernel.name }), entryPoint: 'main' } });
+        pipeline = device.createComputePipeline({
+          label: kernel.name,
+          layout: pipelineLayoutOf(count, slots),
+          compute: { module: device.createShaderModule({ code: text, label: kernel.name }), entryPoint: 'main' },
+        });
         byText.set(text, pipeline);
       }
       const made: Ready = { pipeline, layout: layoutOf(count), grid, slots };
@@ -81,7 +91,10 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
       const key = ids.join();
       const known = groups.get(key);
       if (known !== undefined) return known;
-      const made = device.createBindGroup({ layout: layoutOf(ids.length), entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })) });
+      const made = device.createBindGroup({
+        layout: layoutOf(ids.length),
+        entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })),
+      });
       groups.set(key, made);
       return made;
     },

@@ -47,8 +47,15 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
   const tableRow = (bases: Int32Array<ArrayBuffer>): { readonly group: GPUBindGroup; readonly offset: number } => {
     let table = tables.at(-1);
     if (table === undefined || table.used === tableRows) {
-      const buffer = device.createBuffer({ size: tableStride * tableRows, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST, label: 'tidemark bases' });
-      const group = device.createBindGroup({ layout: pipelines.tableLayout!, entries: [{ binding: 0, resource: { buffer, size: tableStride } }] });
+      const buffer = device.createBuffer({
+        size: tableStride * tableRows,
+        usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+        label: 'tidemark bases',
+      });
+      const group = device.createBindGroup({
+        layout: pipelines.tableLayout!,
+        entries: [{ binding: 0, resource: { buffer, size: tableStride } }],
+      });
       table = { buffer, group, rows: new Int32Array((tableStride / 4) * tableRows), used: 0 };
       tables.push(table);
     }
@@ -81,12 +88,28 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
       size += Math.ceil(bytes / 256) * 256;
       return { slab: 0, offset: size - Math.ceil(bytes / 256) * 256 };
     });
-    const bounce = device.createBuffer({ size: Math.max(256, size), usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST, label: 'tidemark gathered' });
+    const bounce = device.createBuffer({
+      size: Math.max(256, size),
+      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+      label: 'tidemark gathered',
+    });
     bounces.push(bounce);
     const real = [...places.values()].filter(({ spot, bytes }) => spot.slab !== 0 && bytes > 0);
-    copyAll(real.map(({ spot, offset, bytes }) => ({ from: slabOf(spot.slab), fromOffset: spot.offset, to: bounce, toOffset: offset, bytes })));
-    dispatch(kernel, gathered, gathered.map(() => 0), pipelines.looseGroup(bounce), true);
-    copyAll(real.filter(({ written }) => written).map(({ spot, offset, bytes }) => ({ from: bounce, fromOffset: offset, to: slabOf(spot.slab), toOffset: spot.offset, bytes })));
+    copyAll(
+      real.map(({ spot, offset, bytes }) => ({ from: slabOf(spot.slab), fromOffset: spot.offset, to: bounce, toOffset: offset, bytes })),
+    );
+    dispatch(
+      kernel,
+      gathered,
+      gathered.map(() => 0),
+      pipelines.looseGroup(bounce),
+      true,
+    );
+    copyAll(
+      real
+        .filter(({ written }) => written)
+        .map(({ spot, offset, bytes }) => ({ from: bounce, fromOffset: offset, to: slabOf(spot.slab), toOffset: spot.offset, bytes })),
+    );
   };
   const launch = (kernel: Kernel, spots: readonly Spot[], aligned: boolean): void => {
     if (kernel.extents.includes(0)) return;
@@ -134,4 +157,5 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
 interface WithImmediates {
   setImmediates: (offset: number, data: Int32Array<ArrayBuffer>) => void;
 }
-const setImmediates = (pass: GPUComputePassEncoder, bases: Int32Array<ArrayBuffer>): void => (pass as GPUComputePassEncoder & WithImmediates).setImmediates(0, bases);
+const setImmediates = (pass: GPUComputePassEncoder, bases: Int32Array<ArrayBuffer>): void =>
+  (pass as GPUComputePassEncoder & WithImmediates).setImmediates(0, bases);

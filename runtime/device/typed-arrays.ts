@@ -14,11 +14,16 @@ export function viewOf(data: TypedArray, aval: KnownAval): ArrayBufferView {
   const expected = elementsOf(aval);
   if (data.length !== expected) throw new Error(`internal: runtime/device: ${data.length} elements for an array of ${expected}`);
   switch (aval.dtype) {
-    case 'float32': return data instanceof Float32Array ? data : Float32Array.from(data);
-    case 'int32': return data instanceof Int32Array ? data : Int32Array.from(data);
-    case 'uint32': return data instanceof Uint32Array ? data : Uint32Array.from(data);
-    case 'bool': return Uint32Array.from(data, (value) => (value ? 1 : 0));
-    case 'float16': return padded(data instanceof Uint16Array ? data : Uint16Array.from(data, numberToHalf));
+    case 'float32':
+      return data instanceof Float32Array ? data : Float32Array.from(data);
+    case 'int32':
+      return data instanceof Int32Array ? data : Int32Array.from(data);
+    case 'uint32':
+      return data instanceof Uint32Array ? data : Uint32Array.from(data);
+    case 'bool':
+      return Uint32Array.from(data, (value) => (value ? 1 : 0));
+    case 'float16':
+      return padded(data instanceof Uint16Array ? data : Uint16Array.from(data, numberToHalf));
   }
 }
 
@@ -33,21 +38,31 @@ const padded = (data: Uint16Array): Uint16Array => {
 export function filled(value: number, aval: KnownAval): ArrayBufferView {
   const elements = elementsOf(aval);
   switch (aval.dtype) {
-    case 'float32': return new Float32Array(elements).fill(value);
-    case 'int32': return new Int32Array(elements).fill(value);
-    case 'uint32': return new Uint32Array(elements).fill(value);
-    case 'bool': return new Uint32Array(elements).fill(value ? 1 : 0);
-    case 'float16': return padded(new Uint16Array(elements).fill(numberToHalf(value)));
+    case 'float32':
+      return new Float32Array(elements).fill(value);
+    case 'int32':
+      return new Int32Array(elements).fill(value);
+    case 'uint32':
+      return new Uint32Array(elements).fill(value);
+    case 'bool':
+      return new Uint32Array(elements).fill(value ? 1 : 0);
+    case 'float16':
+      return padded(new Uint16Array(elements).fill(numberToHalf(value)));
   }
 }
 
 /** What people get: bytes as read, in the type of the dtype. */
 export function arrayOf(bytes: ArrayBuffer, aval: KnownAval): TypedArray {
   switch (aval.dtype) {
-    case 'float32': return new Float32Array(bytes);
-    case 'int32': return new Int32Array(bytes);
-    case 'uint32': return new Uint32Array(bytes);
-    case 'bool': return Uint8Array.from(new Uint32Array(bytes));
-    case 'float16': return new Uint16Array(bytes, 0, elementsOf(aval));
+    case 'float32':
+      return new Float32Array(bytes);
+    case 'int32':
+      return new Int32Array(bytes);
+    case 'uint32':
+      return new Uint32Array(bytes);
+    case 'bool':
+      return Uint8Array.from(new Uint32Array(bytes));
+    case 'float16':
+      return new Uint16Array(bytes, 0, elementsOf(aval));
   }
 }

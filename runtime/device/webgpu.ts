@@ -88,9 +88,11 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     hold(tail.then(() => (failed === undefined ? work() : undefined)));
   };
   const hold = (rest: Promise<void>): void => {
-    const mine: Promise<void> = rest.catch((fault: unknown) => lose(fault instanceof Error ? fault.message : String(fault))).then(() => {
-      if (tail === mine) tail = undefined;
-    });
+    const mine: Promise<void> = rest
+      .catch((fault: unknown) => lose(fault instanceof Error ? fault.message : String(fault)))
+      .then(() => {
+        if (tail === mine) tail = undefined;
+      });
     tail = mine;
   };
   const settled = async (): Promise<void> => {
@@ -101,7 +103,13 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const execute = (executable: Executable, resolve: Resolve): void =>
     inOrder(() => {
       const { device, pipelines } = ready();
-      const recorder = makeRecorder({ device, pipelines, slabOf: (slab) => slabs.get(slab)!, onDispatch: () => dispatches++, mostSlabs: Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage) });
+      const recorder = makeRecorder({
+        device,
+        pipelines,
+        slabOf: (slab) => slabs.get(slab)!,
+        onDispatch: () => dispatches++,
+        mostSlabs: Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage),
+      });
       if (!executable.steps.some(waits)) {
         recordAll(executable.steps, resolve, [], recorder);
         recorder.submit();
@@ -112,7 +120,12 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   type Recorder = ReturnType<typeof makeRecorder>;
   const recordAll = (steps: readonly Step[], resolve: Resolve, loops: number[], recorder: Recorder): void => {
     for (const step of steps) {
-      if (step.kind === 'launch') recorder.launch(step.kernel, step.at.map((location) => resolve(location, loops)), step.aligned);
+      if (step.kind === 'launch')
+        recorder.launch(
+          step.kernel,
+          step.at.map((location) => resolve(location, loops)),
+          step.aligned,
+        );
       else if (step.kind === 'loop') {
         for (let i = 0; i < step.length; i++) {
           loops[step.loop] = i;
@@ -130,7 +143,11 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     for (const step of steps) {
       switch (step.kind) {
         case 'launch':
-          recorder.launch(step.kernel, step.at.map((location) => resolve(location, loops)), step.aligned);
+          recorder.launch(
+            step.kernel,
+            step.at.map((location) => resolve(location, loops)),
+            step.aligned,
+          );
           break;
         case 'loop':
           if (!step.body.some(waits)) {
@@ -162,7 +179,11 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const readNow = (spot: Spot, bytes: number): Promise<ArrayBuffer> => {
     const { device } = ready();
     const padded = Math.ceil(bytes / 4) * 4;
-    const staging = device.createBuffer({ size: padded, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST, label: 'tidemark readback' });
+    const staging = device.createBuffer({
+      size: padded,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+      label: 'tidemark readback',
+    });
     const encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(slabs.get(spot.slab)!, spot.offset, staging, 0, padded);
     device.queue.submit([encoder.finish()]);
@@ -219,7 +240,9 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     opened,
     backing: {
       get maxSlabBytes() {
-        return open === undefined ? assumedSlabBytes : Math.min(open.device.limits.maxBufferSize, open.device.limits.maxStorageBufferBindingSize) & ~255;
+        return open === undefined
+          ? assumedSlabBytes
+          : Math.min(open.device.limits.maxBufferSize, open.device.limits.maxStorageBufferBindingSize) & ~255;
       },
       create(bytes) {
         const slab = ++slabIds;
@@ -231,9 +254,19 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
           const { device } = ready();
           device.pushErrorScope('validation');
           device.pushErrorScope('out-of-memory');
-          slabs.set(slab, device.createBuffer({ size: bytes, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST, label: 'tidemark slab' }));
+          slabs.set(
+            slab,
+            device.createBuffer({
+              size: bytes,
+              usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+              label: 'tidemark slab',
+            }),
+          );
           const faults = [device.popErrorScope(), device.popErrorScope()];
-          Promise.all(faults).then(([noRoom, invalid]) => judged((noRoom ?? invalid)?.message), () => judged(undefined));
+          Promise.all(faults).then(
+            ([noRoom, invalid]) => judged((noRoom ?? invalid)?.message),
+            () => judged(undefined),
+          );
         });
         return slab;
       },
@@ -248,7 +281,8 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       },
     },
     write({ slab, offset }, data) {
-      if (tail === undefined) ready().device.queue.writeBuffer(slabs.get(slab)!, offset, data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+      if (tail === undefined)
+        ready().device.queue.writeBuffer(slabs.get(slab)!, offset, data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
       else {
         const copy = new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
         inOrder(() => ready().device.queue.writeBuffer(slabs.get(slab)!, offset, copy));
@@ -280,7 +314,10 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     destroy() {
       // Never while work that may not end is queued: that would block for ever.
       void settled().then(
-        () => ready().device.queue.onSubmittedWorkDone().then(() => ready().device.destroy()),
+        () =>
+          ready()
+            .device.queue.onSubmittedWorkDone()
+            .then(() => ready().device.destroy()),
         () => undefined,
       );
     },
@@ -289,7 +326,13 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
 
 const waits = (step: Step): boolean => step.kind === 'while' || step.kind === 'choice' || (step.kind === 'loop' && step.body.some(waits));
 
-const wishedLimits = ['maxBufferSize', 'maxStorageBufferBindingSize', 'maxStorageBuffersPerShaderStage', 'maxComputeWorkgroupStorageSize', 'maxComputeInvocationsPerWorkgroup'] as const;
+const wishedLimits = [
+  'maxBufferSize',
+  'maxStorageBufferBindingSize',
+  'maxStorageBuffersPerShaderStage',
+  'maxComputeWorkgroupStorageSize',
+  'maxComputeInvocationsPerWorkgroup',
+] as const;
 
 async function openDevice({ find, bases, variants }: WebGPUOptions): Promise<Open> {
   const found = await find();
@@ -302,6 +345,10 @@ async function openDevice({ find, bases, variants }: WebGPUOptions): Promise<Ope
   return {
     device,
     found,
-    pipelines: makePipelines({ device, bases: bases ?? (immediates ? 'immediates' : 'table'), adapter: variants ?? (found.software ? 'software' : 'gpu') }),
+    pipelines: makePipelines({
+      device,
+      bases: bases ?? (immediates ? 'immediates' : 'table'),
+      adapter: variants ?? (found.software ? 'software' : 'gpu'),
+    }),
   };
 }

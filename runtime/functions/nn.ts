@@ -7,7 +7,25 @@ import { printAval } from '../core/aval.ts';
 import { isFloat, type DType } from '../core/dtype.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
-import { abs, div, erf, exp, expm1, log, log1p, maximum, minimum, mul, neg, positivePart, sqrt, sub, tanh, where, add } from '../ops/elementwise.ts';
+import {
+  abs,
+  div,
+  erf,
+  exp,
+  expm1,
+  log,
+  log1p,
+  maximum,
+  minimum,
+  mul,
+  neg,
+  positivePart,
+  sqrt,
+  sub,
+  tanh,
+  where,
+  add,
+} from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { max, mean, sum, type Axis, type ReduceOptions } from '../ops/reduce.ts';
 import { iota, sliceAlong } from '../ops/shape.ts';

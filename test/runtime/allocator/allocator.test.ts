@@ -5,7 +5,14 @@
  */
 import { strict as assert } from 'node:assert';
 import fc from 'fast-check';
-import { makeAllocator, NoRoom, roundUp, type Allocation, type Allocator, type AllocatorOptions } from '../../../runtime/device/allocator.ts';
+import {
+  makeAllocator,
+  NoRoom,
+  roundUp,
+  type Allocation,
+  type Allocator,
+  type AllocatorOptions,
+} from '../../../runtime/device/allocator.ts';
 
 interface Machine {
   readonly allocator: Allocator;
@@ -40,19 +47,33 @@ function assertSound({ allocator, slabs }: Machine, live: readonly Allocation[])
     if (next?.slab === one.slab) assert.ok(one.offset + one.bytes <= next.offset, 'no two overlap');
   });
   const stats = allocator.stats();
-  assert.equal(stats.bytesInUse, real.reduce((sum, { bytes }) => sum + bytes, 0));
-  assert.equal(stats.bytesReserved, [...slabs.values()].reduce((sum, bytes) => sum + bytes, 0));
+  assert.equal(
+    stats.bytesInUse,
+    real.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  assert.equal(
+    stats.bytesReserved,
+    [...slabs.values()].reduce((sum, bytes) => sum + bytes, 0),
+  );
   assert.ok(stats.bytesInUse <= stats.bytesReserved && stats.bytesReserved <= stats.bytesLimit);
   assert.ok(stats.peakBytesInUse >= stats.bytesInUse && stats.fragmentation >= 0 && stats.fragmentation <= 1);
 }
 
-type Act = { readonly kind: 'take'; readonly bytes: number } | { readonly kind: 'free'; readonly which: number } | { readonly kind: 'carve'; readonly which: number; readonly cuts: readonly number[] } | { readonly kind: 'divided'; readonly bytes: number; readonly cuts: readonly number[] };
+type Act =
+  | { readonly kind: 'take'; readonly bytes: number }
+  | { readonly kind: 'free'; readonly which: number }
+  | { readonly kind: 'carve'; readonly which: number; readonly cuts: readonly number[] }
+  | { readonly kind: 'divided'; readonly bytes: number; readonly cuts: readonly number[] };
 
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ kind: fc.constant('take' as const), bytes: fc.oneof(fc.nat(3000), fc.nat(2_000_000)) }),
   fc.record({ kind: fc.constant('free' as const), which: fc.nat(1000) }),
   fc.record({ kind: fc.constant('carve' as const), which: fc.nat(1000), cuts: fc.array(fc.nat(7), { maxLength: 3 }) }),
-  fc.record({ kind: fc.constant('divided' as const), bytes: fc.integer({ min: 1024, max: 400_000 }), cuts: fc.array(fc.nat(200_000), { maxLength: 4 }) }),
+  fc.record({
+    kind: fc.constant('divided' as const),
+    bytes: fc.integer({ min: 1024, max: 400_000 }),
+    cuts: fc.array(fc.nat(200_000), { maxLength: 4 }),
+  }),
 );
 
 /** Every act on a machine; asserts after each. */
@@ -64,7 +85,10 @@ function perform(on: Machine, acts: readonly Act[]): readonly Allocation[] {
       const bytes = roundUp(one.bytes);
       const cuts = [...new Set(one.cuts.map((cut) => roundUp(cut)).filter((cut) => cut > 0 && cut < bytes))].toSorted((a, b) => a - b);
       const pieces = on.allocator.allocateDivided(bytes, cuts);
-      assert.equal(pieces.reduce((sum, { allocation }) => sum + allocation.bytes, 0), bytes);
+      assert.equal(
+        pieces.reduce((sum, { allocation }) => sum + allocation.bytes, 0),
+        bytes,
+      );
       pieces.forEach(({ from, allocation }, i) => assert.equal(from + allocation.bytes, pieces[i + 1]?.from ?? bytes));
       live.push(...pieces.map(({ allocation }) => allocation));
     } else if (live.length > 0) {
@@ -74,7 +98,12 @@ function perform(on: Machine, acts: readonly Act[]): readonly Allocation[] {
       else {
         const units = chosen.bytes / 256;
         const starts = [...new Set(one.cuts)].filter((cut) => cut < units).toSorted((a, b) => a - b);
-        const pieces = starts.map((start, i) => ({ offset: start * 256, bytes: ((starts[i + 1] ?? units) - start) * (i % 2 === 0 ? 256 : 0) + (i % 2 === 0 ? 0 : 256) })).filter(({ bytes }) => bytes > 0);
+        const pieces = starts
+          .map((start, i) => ({
+            offset: start * 256,
+            bytes: ((starts[i + 1] ?? units) - start) * (i % 2 === 0 ? 256 : 0) + (i % 2 === 0 ? 0 : 256),
+          }))
+          .filter(({ bytes }) => bytes > 0);
         const made = on.allocator.carve(chosen, pieces);
         pieces.forEach(({ offset, bytes }, i) => {
           assert.deepEqual([made[i]!.slab, made[i]!.offset, made[i]!.bytes], [chosen.slab, chosen.offset + offset, bytes]);
@@ -89,11 +118,17 @@ function perform(on: Machine, acts: readonly Act[]): readonly Allocation[] {
 
 describe('allocator', () => {
   it('keeps every piece apart and every byte counted', () => {
-    fc.assert(fc.property(fc.array(act, { maxLength: 60 }), (acts) => void perform(machine(), acts)), { numRuns: 200 });
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 60 }), (acts) => void perform(machine(), acts)),
+      { numRuns: 200 },
+    );
   });
 
   it('does so with a slab for everything at the start, and when it gives every buffer back at once', () => {
-    fc.assert(fc.property(fc.array(act, { maxLength: 40 }), (acts) => void perform(machine({ preallocateBytes: 2 ** 29 }), acts)), { numRuns: 60 });
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 40 }), (acts) => void perform(machine({ preallocateBytes: 2 ** 29 }), acts)),
+      { numRuns: 60 },
+    );
     fc.assert(
       fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
         const on = machine({ kind: 'platform' });

@@ -59,7 +59,11 @@ describe('memoryBudget', function () {
       assert.ok(flops >= product && flops < 1.5 * product, `${flops} operations for one product of ${product}`);
       assert.match(analysis.places[place]!.file, /budget\.test\.ts$/);
     }
-    assert.ok(analysis.values.some(({ role, place }) => role === 'again' && analysis.places[place]!.line === analysis.places[analysis.recomputed[0]!.place]!.line));
+    assert.ok(
+      analysis.values.some(
+        ({ role, place }) => role === 'again' && analysis.places[place]!.line === analysis.places[analysis.recomputed[0]!.place]!.line,
+      ),
+    );
     const before = device.allocator.stats().bytesInUse;
     const { argumentBytes } = analysis;
     device.allocator.resetPeak();
@@ -79,7 +83,10 @@ describe('memoryBudget', function () {
       const cheap = lax.stopGradient(a.reshape([256, 1])).add(a.reshape([1, 256]));
       const dear = b.matmul(b);
       const early = cheap.matmul(dear).sum().add(dear.matmul(cheap).sum());
-      const middle = np.tanh(b.mul(early)).matmul(np.cos(b.add(early))).matmul(b);
+      const middle = np
+        .tanh(b.mul(early))
+        .matmul(np.cos(b.add(early)))
+        .matmul(b);
       return cheap.matmul(middle.matmul(dear));
     };
     const [a, b] = [np.array(numbers(256, 1)), np.array(numbers(256 * 256, 2)).reshape([256, 256])];
@@ -95,14 +102,20 @@ describe('memoryBudget', function () {
   it('that cannot be kept fails before anything runs, and names the fewest buffers by path and line', () => {
     const device = onCpu();
     const [weights, x] = made();
-    const donating = jit((state: { readonly w: Weights }, input: A) => step(state.w, input), { memoryBudget: '300KiB', donateArgnums: [0] });
+    const donating = jit((state: { readonly w: Weights }, input: A) => step(state.w, input), {
+      memoryBudget: '300KiB',
+      donateArgnums: [0],
+    });
     const before = device.allocator.stats();
     assert.throws(
       () => donating({ w: weights }, x),
       (fault) => {
         assert.ok(fault instanceof OutOfMemoryError);
         assert.match(fault.message, /memoryBudget is 300\.0 KiB/);
-        assert.match(fault.message, /these [23] buffers are needed at the same time at .*budget\.test\.ts:\d+, and are 384\.0 KiB together/);
+        assert.match(
+          fault.message,
+          /these [23] buffers are needed at the same time at .*budget\.test\.ts:\d+, and are 384\.0 KiB together/,
+        );
         assert.match(fault.message, /128\.0 KiB in `input` f32\[1024,32\]\n/);
         assert.match(fault.message, /128\.0 KiB in f32\[1024,32\].*, made at .*budget\.test\.ts:\d+\n/);
         return true;
@@ -115,11 +128,18 @@ describe('memoryBudget', function () {
 
   it('below arguments and results is said at once', () => {
     onCpu();
-    assert.throws(() => jit((x: A) => x.add(1), { memoryBudget: '1KiB' })(np.ones([1024])), /this buffer alone is too large:\n.*4\.0 KiB in .*f32\[1024\]/);
+    assert.throws(
+      () => jit((x: A) => x.add(1), { memoryBudget: '1KiB' })(np.ones([1024])),
+      /this buffer alone is too large:\n.*4\.0 KiB in .*f32\[1024\]/,
+    );
   });
 
   it('that is no size is a TypeError that says what is one', () => {
-    for (const memoryBudget of ['plenty', '', 0, -1, Number.NaN]) assert.throws(() => jit((x: A) => x, { memoryBudget }), (fault) => fault instanceof TypeError && /memoryBudget is .*"512MiB"/.test(fault.message));
+    for (const memoryBudget of ['plenty', '', 0, -1, Number.NaN])
+      assert.throws(
+        () => jit((x: A) => x, { memoryBudget }),
+        (fault) => fault instanceof TypeError && /memoryBudget is .*"512MiB"/.test(fault.message),
+      );
   });
 
   it('gives the same bits on WebGPU', async () => {
@@ -134,20 +154,22 @@ describe('memoryBudget', function () {
   });
 
   /** Steps chosen at random, whose results are all read a second time on the way back; some are read in between. */
-  const zigzag = (seed: number) => (x: A, w: A): A => {
-    const choices = numbers(40, seed, 0, 1);
-    const steps: readonly ((h: A) => A)[] = [
-      (h) => np.tanh(h),
-      (h) => h.matmul(w),
-      (h) => nn.softmax(h, -1),
-      (h) => h.sub(h.mean(0, true)).mul(1.5),
-      (h) => np.cos(h.transpose([1, 0])),
-      (h) => np.where(h.greater(0), h, h.mul(h).sum(1, true)),
-    ];
-    const way: A[] = [x];
-    for (const choice of choices.slice(0, 9)) way.push(steps[Math.floor(choice * steps.length)]!(way.at(-1)!));
-    return way.toReversed().reduce((sum, h, i) => (choices[20 + i]! < 0.3 ? np.sin(sum.matmul(h)) : np.cos(sum.mul(h))));
-  };
+  const zigzag =
+    (seed: number) =>
+    (x: A, w: A): A => {
+      const choices = numbers(40, seed, 0, 1);
+      const steps: readonly ((h: A) => A)[] = [
+        (h) => np.tanh(h),
+        (h) => h.matmul(w),
+        (h) => nn.softmax(h, -1),
+        (h) => h.sub(h.mean(0, true)).mul(1.5),
+        (h) => np.cos(h.transpose([1, 0])),
+        (h) => np.where(h.greater(0), h, h.mul(h).sum(1, true)),
+      ];
+      const way: A[] = [x];
+      for (const choice of choices.slice(0, 9)) way.push(steps[Math.floor(choice * steps.length)]!(way.at(-1)!));
+      return way.toReversed().reduce((sum, h, i) => (choices[20 + i]! < 0.3 ? np.sin(sum.matmul(h)) : np.cos(sum.mul(h))));
+    };
 
   it('gives the same bits for programs made at random, or says that it cannot', () => {
     onCpu();

@@ -40,7 +40,10 @@ const onBoth = (title: string, check: (device: Device) => Promise<void>): void =
 
 /** Launches inside loops: each costs at every iteration. */
 const launchesInLoops = (steps: readonly Step[]): number =>
-  steps.reduce((sum, step) => sum + (step.kind === 'loop' ? step.body.filter(({ kind }) => kind === 'launch').length + launchesInLoops(step.body) : 0), 0);
+  steps.reduce(
+    (sum, step) => sum + (step.kind === 'loop' ? step.body.filter(({ kind }) => kind === 'launch').length + launchesInLoops(step.body) : 0),
+    0,
+  );
 
 describe('control flow', function () {
   this.timeout(60_000);
@@ -50,7 +53,10 @@ describe('control flow', function () {
     return [next, next.sum()];
   };
   const cellAvals = [f32(8, 8), f32(4, 8), f32(4, 8)];
-  const looped = (reverse: boolean): Body => (operands) => runLoop(operands, { body: trace('cell', cell, cellAvals), length: 5, constants: 1, carries: 1, reverse });
+  const looped =
+    (reverse: boolean): Body =>
+    (operands) =>
+      runLoop(operands, { body: trace('cell', cell, cellAvals), length: 5, constants: 1, carries: 1, reverse });
   const unrolled =
     (reverse: boolean): Body =>
     ([w, h, xs]) => {
@@ -76,7 +82,12 @@ describe('control flow', function () {
   it('a donated carry is updated in place: no arena, one kernel per iteration', () => {
     const device = cpuDevice();
     const body = trace('step', ([x]) => [x!.mul(0.5).add(1)], [f32(64, 64)]);
-    const { analysis, steps, arenaBytes } = compiled(device, (operands) => runLoop(operands, { body, length: 10, constants: 0, carries: 1, reverse: false }), [f32(64, 64)], [true]);
+    const { analysis, steps, arenaBytes } = compiled(
+      device,
+      (operands) => runLoop(operands, { body, length: 10, constants: 0, carries: 1, reverse: false }),
+      [f32(64, 64)],
+      [true],
+    );
     assert.equal(arenaBytes, 0);
     assert.equal(analysis.aliasBytes, 64 * 64 * 4);
     assert.equal(launchesInLoops(steps), 1);
@@ -86,7 +97,11 @@ describe('control flow', function () {
   it('a carry that is not donated is copied once, before the loop, and the copy has a reason', () => {
     const device = cpuDevice();
     const body = trace('step', ([x]) => [x!.mul(0.5).add(1)], [f32(64, 64)]);
-    const { analysis, steps } = compiled(device, (operands) => runLoop(operands, { body, length: 10, constants: 0, carries: 1, reverse: false }), [f32(64, 64)]);
+    const { analysis, steps } = compiled(
+      device,
+      (operands) => runLoop(operands, { body, length: 10, constants: 0, carries: 1, reverse: false }),
+      [f32(64, 64)],
+    );
     assert.equal(analysis.peakBytes, 2 * 64 * 64 * 4);
     assert.equal(steps.filter(({ kind }) => kind === 'launch').length, 1);
     assert.match(analysis.copies[0]!.reason, /argument that is not donated/);
@@ -103,7 +118,10 @@ describe('control flow', function () {
     assert.deepEqual(await run(device, loop, [f32(6), f32(6)], [true, true]), await run(device, plain, [f32(6), f32(6)]));
     const pure = trace('pure swap', ([a, b]) => [b!, a!], [f32(6), f32(6)]);
     const swapped: Body = (operands) => runLoop(operands, { body: pure, length: 3, constants: 0, carries: 2, reverse: false });
-    assert.deepEqual(await run(device, swapped, [f32(6), f32(6)], [true, true]), await run(device, ([a, b]) => [b!.mul(1), a!.mul(1)], [f32(6), f32(6)]));
+    assert.deepEqual(
+      await run(device, swapped, [f32(6), f32(6)], [true, true]),
+      await run(device, ([a, b]) => [b!.mul(1), a!.mul(1)], [f32(6), f32(6)]),
+    );
   });
 
   onBoth('slices that are not multiples of 16 bytes are read where they lie', async (device) => {
@@ -122,28 +140,47 @@ describe('control flow', function () {
     const [grown] = await run(device, loop, [f32(4)]);
     let expected = [...numbersFor(f32(4), 0)];
     while (expected.reduce((a, b) => a + b, 0) < 100) expected = expected.map((value) => Math.fround(Math.fround(value * value) + 1));
-    assert.deepEqual(grown, expected.map((value) => Math.round(Math.fround(value) * 1e4) / 1e4));
+    assert.deepEqual(
+      grown,
+      expected.map((value) => Math.round(Math.fround(value) * 1e4) / 1e4),
+    );
   });
 
   onBoth('only the chosen branch runs, out of range is the nearest one', async (device) => {
     const branches = [trace('double', ([x]) => [x!.mul(2)], [f32(5)]), trace('negate', ([x]) => [x!.neg()], [f32(5)])];
     const values = [...numbersFor(f32(5), 1)];
-    for (const [index, expected] of [[0, values.map((v) => v * 2)], [1, values.map((v) => -v)], [7, values.map((v) => -v)], [-3, values.map((v) => v * 2)]] as const) {
+    for (const [index, expected] of [
+      [0, values.map((v) => v * 2)],
+      [1, values.map((v) => -v)],
+      [7, values.map((v) => -v)],
+      [-3, values.map((v) => v * 2)],
+    ] as const) {
       const chosen: Body = ([i, x]) => runChoice(i!.add(index), [x!], branches);
       const [found] = await run(device, chosen, [i32, f32(5)]);
-      assert.deepEqual(found, expected.map((value) => Math.round(Math.fround(value) * 1e4) / 1e4));
+      assert.deepEqual(
+        found,
+        expected.map((value) => Math.round(Math.fround(value) * 1e4) / 1e4),
+      );
     }
   });
 
   onBoth('a loop in a loop, with a branch inside', async (device) => {
     const branches = [trace('a', ([x]) => [x!.add(1)], [f32(4)]), trace('b', ([x]) => [x!.mul(2)], [f32(4)])];
     const inner = trace('inner', ([x, i]) => [runChoice(i!, [x!], branches)[0]!, i!], [f32(4), i32]);
-    const outer = trace('outer', ([x, i]) => {
-      const [y] = runLoop([x!, i!], { body: inner, length: 2, constants: 0, carries: 2, reverse: false });
-      return [y!, i!.add(1)];
-    }, [f32(4), i32]);
-    const loop: Body = ([x, i]) => runLoop([x!, i!.mul(0)], { body: outer, length: 2, constants: 0, carries: 2, reverse: false }).slice(0, 1);
+    const outer = trace(
+      'outer',
+      ([x, i]) => {
+        const [y] = runLoop([x!, i!], { body: inner, length: 2, constants: 0, carries: 2, reverse: false });
+        return [y!, i!.add(1)];
+      },
+      [f32(4), i32],
+    );
+    const loop: Body = ([x, i]) =>
+      runLoop([x!, i!.mul(0)], { body: outer, length: 2, constants: 0, carries: 2, reverse: false }).slice(0, 1);
     const [found] = await run(device, loop, [f32(4), i32]);
-    assert.deepEqual(found, [...numbersFor(f32(4), 0)].map((value) => Math.round(Math.fround((value + 2) * 4) * 1e4) / 1e4));
+    assert.deepEqual(
+      found,
+      [...numbersFor(f32(4), 0)].map((value) => Math.round(Math.fround((value + 2) * 4) * 1e4) / 1e4),
+    );
   });
 });

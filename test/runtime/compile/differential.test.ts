@@ -41,7 +41,9 @@ function assertClose(found: readonly TypedArray[], expected: readonly TypedArray
 }
 
 const assertSame = (found: readonly TypedArray[], expected: readonly TypedArray[], what: string): void =>
-  expected.forEach((array, i) => assert.deepEqual(new Uint32Array(found[i]!.slice().buffer), new Uint32Array(array.slice().buffer), `${what}: result ${i}`));
+  expected.forEach((array, i) =>
+    assert.deepEqual(new Uint32Array(found[i]!.slice().buffer), new Uint32Array(array.slice().buffer), `${what}: result ${i}`),
+  );
 
 const donations = (program: RandomProgram): boolean[] => {
   const draw = draws(program.seed + 77);
@@ -89,7 +91,11 @@ describe('random programs', function () {
 
   it('give the same numbers with the kernels for GPUs, with bases in a table, and when slabs are more than can be bound', async () => {
     const cpu = cpuDevice();
-    for (const [variant, kind] of [[{ variants: 'gpu' }, 'bfc'], [{ bases: 'table' }, 'bfc'], [{ mostSlabs: 1 }, 'platform']] as const) {
+    for (const [variant, kind] of [
+      [{ variants: 'gpu' }, 'bfc'],
+      [{ bases: 'table' }, 'bfc'],
+      [{ mostSlabs: 1 }, 'platform'],
+    ] as const) {
       const gpu = webgpuDevice({ kind }, variant);
       for (const seed of seeds.slice(0, 4)) {
         const random = randomProgram(seed, 8);
@@ -108,7 +114,10 @@ describe('random programs', function () {
         compile(random.program, { donated, target: device.target, now })
           // Copies of an argument onto itself are left out where it is donated; nothing else may differ.
           .kernels.filter(({ operands, results: [only] }) => operands.length !== 1 || only!.value.kind !== 'load')
-          .map((kernel) => wgsl(kernel, { slabs: slotAvals(kernel).map(() => 0), aligned: true, adapter: 'software', bases: 'immediates' }).text)
+          .map(
+            (kernel) =>
+              wgsl(kernel, { slabs: slotAvals(kernel).map(() => 0), aligned: true, adapter: 'software', bases: 'immediates' }).text,
+          )
           .toSorted(),
       );
       assert.deepEqual(texts[1], texts[0], `seed ${seed}`);

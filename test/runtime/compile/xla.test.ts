@@ -50,11 +50,19 @@ const block: Body = ([x, qkv, out, up, down]) => {
   const h = x!.add(a.transpose([1, 0, 2]).reshape([128, 256]).matmul(out!));
   return [h.add(nn.gelu(norm(h).matmul(up!)).matmul(down!))];
 };
-const repeated = (times: number, step: (x: A) => A): ((x: A) => A) => (x) => Array.from({ length: times }).reduce<A>((one) => step(one), x);
+const repeated =
+  (times: number, step: (x: A) => A): ((x: A) => A) =>
+  (x) =>
+    Array.from({ length: times }).reduce<A>((one) => step(one), x);
 const heat = repeated(10, (x) => {
   const p = np.pad(x, 1);
   const [n, m] = x.shape as [number, number];
-  const around = [p.slice([0, n], [1, m + 1]), p.slice([2, n + 2], [1, m + 1]), p.slice([1, n + 1], [0, m]), p.slice([1, n + 1], [2, m + 2])].reduce((sum, one) => sum.add(one));
+  const around = [
+    p.slice([0, n], [1, m + 1]),
+    p.slice([2, n + 2], [1, m + 1]),
+    p.slice([1, n + 1], [0, m]),
+    p.slice([1, n + 1], [2, m + 2]),
+  ].reduce((sum, one) => sum.add(one));
   return x.add(around.sub(x.mul(4)).mul(0.1));
 });
 

@@ -32,7 +32,10 @@ const kibi = 1024;
 describe('device', function () {
   this.timeout(60_000);
 
-  for (const [name, make] of [['cpu', async () => cpuDevice({ limit: 512 * kibi })], ['WebGPU', async () => webgpuDevice({ limit: 512 * kibi })]] as const) {
+  for (const [name, make] of [
+    ['cpu', async () => cpuDevice({ limit: 512 * kibi })],
+    ['WebGPU', async () => webgpuDevice({ limit: 512 * kibi })],
+  ] as const) {
     it(`out of memory on ${name}: words for people, everything alive intact, smaller work goes on`, async () => {
       const device = await make();
       const aval = f32(128, 128);
@@ -50,10 +53,20 @@ describe('device', function () {
           return true;
         },
       );
-      assert.deepEqual({ ...device.allocator.stats(), slabs: 0, bytesReserved: 0, poolBytes: 0, largestFreeBlockBytes: 0, fragmentation: 0 }, { ...before, slabs: 0, bytesReserved: 0, poolBytes: 0, largestFreeBlockBytes: 0, fragmentation: 0 });
+      assert.deepEqual(
+        { ...device.allocator.stats(), slabs: 0, bytesReserved: 0, poolBytes: 0, largestFreeBlockBytes: 0, fragmentation: 0 },
+        { ...before, slabs: 0, bytesReserved: 0, poolBytes: 0, largestFreeBlockBytes: 0, fragmentation: 0 },
+      );
       for (const buffer of kept) assert.deepEqual(await device.read(buffer), values);
-      const [sum] = device.run(compiled(device, ([x]) => [x!.add(x!)], [aval], [true]), [kept[0]!], here(10));
-      assert.deepEqual(await device.read(sum!), values.map((value) => value * 2));
+      const [sum] = device.run(
+        compiled(device, ([x]) => [x!.add(x!)], [aval], [true]),
+        [kept[0]!],
+        here(10),
+      );
+      assert.deepEqual(
+        await device.read(sum!),
+        values.map((value) => value * 2),
+      );
       assert.equal(kept[0]!.dead?.how, 'donate');
       assert.deepEqual(kept[0]!.dead?.place, here(10));
       device.destroy();
@@ -91,10 +104,22 @@ describe('device', function () {
       const aval = f32(64, 64);
       const [a, b] = [device.put(1, aval, undefined), device.put(2, aval, undefined)];
       const { slab, offset } = a.address;
-      const [out] = device.run(compiled(device, ([x, y]) => [x!.mul(y!).add(1)], [aval, aval], [true]), [a, b], undefined);
+      const [out] = device.run(
+        compiled(device, ([x, y]) => [x!.mul(y!).add(1)], [aval, aval], [true]),
+        [a, b],
+        undefined,
+      );
       assert.deepEqual(out!.address, { slab, offset });
       assert.equal((await device.read(out!))[5], 3);
-      assert.throws(() => device.run(compiled(device, ([x]) => [x!.neg()], [aval]), [a], undefined), /dead/);
+      assert.throws(
+        () =>
+          device.run(
+            compiled(device, ([x]) => [x!.neg()], [aval]),
+            [a],
+            undefined,
+          ),
+        /dead/,
+      );
       for (const buffer of [b, out!]) device.free(buffer, 'dispose');
     }
   });
@@ -122,13 +147,17 @@ describe('device', function () {
       const aval = f32(64);
       const x = device.put(numbersFor(aval, 4), aval, undefined);
       const pending = device.read(x);
-      const [out] = device.run(compiled(device, ([a]) => [a!.mul(0)], [aval], [true]), [x], undefined);
+      const [out] = device.run(
+        compiled(device, ([a]) => [a!.mul(0)], [aval], [true]),
+        [x],
+        undefined,
+      );
       assert.deepEqual(await pending, numbersFor(aval, 4));
       device.free(out!, 'dispose');
     }
   });
 
-  it('events add up: their peak is the allocator\'s, to the byte', () => {
+  it("events add up: their peak is the allocator's, to the byte", () => {
     for (const seed of [3, 5, 8, 13, 21]) {
       const device = cpuDevice();
       const random = randomProgram(seed, 16);
@@ -141,7 +170,10 @@ describe('device', function () {
         if (change !== undefined) fold.take(change);
       });
       const buffers = random.avals.map((aval, i) => device.put(numbersFor(aval, i), aval, here(i + 1)));
-      const placed = { ...random.program, equations: random.program.equations.map((equation, i) => ({ ...equation, place: here(100 + i) })) };
+      const placed = {
+        ...random.program,
+        equations: random.program.equations.map((equation, i) => ({ ...equation, place: here(100 + i) })),
+      };
       const executable = compile(placed, { donated: random.avals.map((_, i) => i % 2 === 0), target: device.target, now });
       const outputs: Buffer[] = device.run(executable, buffers, here(50));
       stop();
@@ -157,7 +189,11 @@ describe('device', function () {
     for (const device of [cpuDevice(), await sharedWebGPU()]) {
       const before = device.allocator.stats().bytesInUse;
       const x = device.put(new Float32Array(0), f32(0, 3), undefined);
-      const [sum, same] = device.run(compiled(device, ([a]) => [a!.sum(0), a!.add(1)], [f32(0, 3)]), [x], undefined);
+      const [sum, same] = device.run(
+        compiled(device, ([a]) => [a!.sum(0), a!.add(1)], [f32(0, 3)]),
+        [x],
+        undefined,
+      );
       assert.deepEqual([...(await device.read(sum!))], [0, 0, 0]);
       assert.equal((await device.read(same!)).length, 0);
       for (const buffer of [x, sum!, same!]) device.free(buffer, 'dispose');
@@ -170,9 +206,21 @@ describe('device', function () {
     const half = { shape: [4], dtype: 'float16' } as const;
     const named = /f16\[4\].* is float16, and this device does not compute with 16-bit floats\nfix: use float32/;
     const refused = (fault: unknown): boolean => fault instanceof TypeError && named.test(fault.message);
-    assert.throws(() => device.put(new Uint16Array(4), half, here(3)), (fault) => refused(fault) && /train\.ts:3/.test((fault as Error).message));
+    assert.throws(
+      () => device.put(new Uint16Array(4), half, here(3)),
+      (fault) => refused(fault) && /train\.ts:3/.test((fault as Error).message),
+    );
     assert.throws(() => compiled(device, ([x]) => [x!.astype('float16').add(1).astype('float32')], [f32(4)]), refused);
-    assert.throws(() => compile(trace('step', ([x]) => [x!.astype('float32')], [half]) as Program<Op>, { donated: [false], target: device.target, now, paths: ['batch.x'] }), (fault) => refused(fault) && /argument `batch\.x`/.test((fault as Error).message));
+    assert.throws(
+      () =>
+        compile(trace('step', ([x]) => [x!.astype('float32')], [half]) as Program<Op>, {
+          donated: [false],
+          target: device.target,
+          now,
+          paths: ['batch.x'],
+        }),
+      (fault) => refused(fault) && /argument `batch\.x`/.test((fault as Error).message),
+    );
     const x = device.put(2, f32(4), undefined);
     assert.equal((await device.read(x))[3], 2);
     device.free(x, 'dispose');

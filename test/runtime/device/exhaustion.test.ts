@@ -19,7 +19,10 @@ const lines: readonly ((has: Named) => void)[] = [
   (has) => void has.set('w', np.array(numbers(4096, 2)).reshape([64, 64])),
   (has) => void has.set('m', has.get('x')!.reshape([32, 64]).matmul(has.get('w')!)),
   (has) => {
-    const [w, total] = jit((w: A, m: A): [A, A] => [np.tanh(w.matmul(w)).add(m.sum()), m.mul(2)], { donateArgnums: [0] })(has.get('w')!, has.get('m')!);
+    const [w, total] = jit((w: A, m: A): [A, A] => [np.tanh(w.matmul(w)).add(m.sum()), m.mul(2)], { donateArgnums: [0] })(
+      has.get('w')!,
+      has.get('m')!,
+    );
     has.set('w', w).set('total', total);
   },
   (has) => void has.set('g', grad((w: A) => np.exp(w.matmul(w)).mean())(has.get('w')!)),
@@ -73,7 +76,11 @@ describe('memory that runs out', function () {
       }
       [...has.values()].at(-1)?.dispose();
       const small = np.ones([8]);
-      assert.deepEqual(numbersOf(small.add(1)), Array.from({ length: 8 }, () => 2), `a limit of ${limit}`);
+      assert.deepEqual(
+        numbersOf(small.add(1)),
+        Array.from({ length: 8 }, () => 2),
+        `a limit of ${limit}`,
+      );
     }
     assert.ok(failures.size >= 4, `lines that failed: ${[...failures].join()}`);
   });

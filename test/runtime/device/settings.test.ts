@@ -12,7 +12,12 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 function run(program: string, env: Readonly<Record<string, string>> = {}): { readonly out: string; readonly err: string } {
   const source = `import { init, memory, np, devices, jit } from './runtime/index.ts';\n${program}`;
-  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source], { cwd: root, encoding: 'utf8', timeout: 60_000, env: { ...process.env, TIDEMARK_DEVICE: 'cpu', ...env } });
+  const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source], {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { ...process.env, TIDEMARK_DEVICE: 'cpu', ...env },
+  });
   return { out: stdout.trim(), err: stderr };
 }
 
@@ -20,12 +25,19 @@ describe('settings', function () {
   this.timeout(120_000);
 
   it('one that comes after the first array is an error that says so', () => {
-    const { out } = run(`np.ones([4]); try { await init({ memory: { limit: '1MiB' } }) } catch (fault) { console.log(fault.code, fault.message.split('\\n')[0]) } await init(); console.log('again is fine')`);
+    const { out } = run(
+      `np.ones([4]); try { await init({ memory: { limit: '1MiB' } }) } catch (fault) { console.log(fault.code, fault.message.split('\\n')[0]) } await init(); console.log('again is fine')`,
+    );
     assert.equal(out, 'late-setting `memory.limit` comes after the device was first used\nagain is fine');
   });
 
   it('the environment lays memory out, and a variable of JAX gets a notice', () => {
-    const { out, err } = run(`np.ones([4]); const s = memory.stats(); console.log(s.device, s.bytesLimit, s.bytesReserved)`, { TIDEMARK_MEM_LIMIT: '8MiB', TIDEMARK_PREALLOCATE: 'true', TIDEMARK_MEM_FRACTION: '0.5', XLA_PYTHON_CLIENT_ALLOCATOR: 'platform' });
+    const { out, err } = run(`np.ones([4]); const s = memory.stats(); console.log(s.device, s.bytesLimit, s.bytesReserved)`, {
+      TIDEMARK_MEM_LIMIT: '8MiB',
+      TIDEMARK_PREALLOCATE: 'true',
+      TIDEMARK_MEM_FRACTION: '0.5',
+      XLA_PYTHON_CLIENT_ALLOCATOR: 'platform',
+    });
     assert.equal(out, `cpu ${8 * 2 ** 20} ${4 * 2 ** 20}`);
     assert.match(err, /XLA_PYTHON_CLIENT_ALLOCATOR is set and has no effect here; the variable of this runtime is TIDEMARK_ALLOCATOR/);
   });

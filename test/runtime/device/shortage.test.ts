@@ -22,8 +22,18 @@ const mostBytes = 2 ** 28;
 async function modest(): Promise<Found> {
   const found = await findAdapter();
   const { adapter } = found;
-  const limits = new Proxy(adapter.limits, { get: (all, name) => (name === 'maxBufferSize' ? mostBytes : name === 'maxStorageBufferBindingSize' ? 2 ** 27 : Reflect.get(all, name)) });
-  return { ...found, adapter: { limits, features: adapter.features, info: adapter.info, requestDevice: (wanted: GPUDeviceDescriptor) => adapter.requestDevice(wanted) } as unknown as GPUAdapter };
+  const limits = new Proxy(adapter.limits, {
+    get: (all, name) => (name === 'maxBufferSize' ? mostBytes : name === 'maxStorageBufferBindingSize' ? 2 ** 27 : Reflect.get(all, name)),
+  });
+  return {
+    ...found,
+    adapter: {
+      limits,
+      features: adapter.features,
+      info: adapter.info,
+      requestDevice: (wanted: GPUDeviceDescriptor) => adapter.requestDevice(wanted),
+    } as unknown as GPUAdapter,
+  };
 }
 
 describe('a buffer that WebGPU cannot make', function () {
@@ -32,10 +42,18 @@ describe('a buffer that WebGPU cannot make', function () {
   it('is an OutOfMemoryError for what depends on it; the rest is intact and the device goes on', async () => {
     const device = webgpuDevice({}, { find: modest });
     const small = f32(64);
-    const large = f32(2 * mostBytes / 4);
+    const large = f32((2 * mostBytes) / 4);
     const add = (operands: readonly Value[]): readonly Value[] => [operands[0]!.add(operands[1]!)];
-    const added = compile(trace('add', add, [small, small]) as Program<Op>, { donated: [true, false], target: device.target, now: () => 0 });
-    const total = compile(trace('total', ([x, y]: readonly Value[]) => [x!.sum().add(y!), y!.mul(2)], [large, small]) as Program<Op>, { donated: [false, true], target: device.target, now: () => 0 });
+    const added = compile(trace('add', add, [small, small]) as Program<Op>, {
+      donated: [true, false],
+      target: device.target,
+      now: () => 0,
+    });
+    const total = compile(trace('total', ([x, y]: readonly Value[]) => [x!.sum().add(y!), y!.mul(2)], [large, small]) as Program<Op>, {
+      donated: [false, true],
+      target: device.target,
+      now: () => 0,
+    });
     const kept = device.put(3, small, undefined);
     const given = device.put(4, small, undefined);
     const before = device.allocator.stats();
@@ -45,10 +63,19 @@ describe('a buffer that WebGPU cannot make', function () {
     const outOfMemory = (fault: unknown): boolean => fault instanceof OutOfMemoryError && /out of memory/.test(fault.message);
     await assert.rejects(device.read(fromDoubt), outOfMemory);
     await assert.rejects(async () => device.read(inDoubt), outOfMemory);
-    await assert.rejects(async () => device.read(tooLarge), (fault) => outOfMemory(fault) && /at \/user\/large\.ts:7/.test((fault as Error).message));
-    assert.deepEqual([tooLarge, inDoubt, fromDoubt].map(({ dead }) => dead?.because instanceof OutOfMemoryError), [true, true, true]);
+    await assert.rejects(
+      async () => device.read(tooLarge),
+      (fault) => outOfMemory(fault) && /at \/user\/large\.ts:7/.test((fault as Error).message),
+    );
+    assert.deepEqual(
+      [tooLarge, inDoubt, fromDoubt].map(({ dead }) => dead?.because instanceof OutOfMemoryError),
+      [true, true, true],
+    );
     assert.equal(kept.dead, undefined);
-    assert.deepEqual([...(await device.read(kept))], Array.from({ length: 64 }, () => 3));
+    assert.deepEqual(
+      [...(await device.read(kept))],
+      Array.from({ length: 64 }, () => 3),
+    );
     assert.equal(device.allocator.stats().bytesInUse, before.bytesInUse - given.bytes);
     const [sum] = device.run(added, [device.put(5, small, undefined), kept], undefined);
     assert.equal((await device.read(sum!))[63], 8);

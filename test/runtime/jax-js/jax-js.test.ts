@@ -28,7 +28,14 @@ const programs: Readonly<Record<string, (library: Library) => unknown>> = {
     const [z, back] = vjp((a: ours.Array) => np.cos(a), [x.ref]);
     const [g] = back(np.ones([3]));
     back.dispose();
-    return [vmap(grad(np.sin as (a: ours.Array) => ours.Array))(x.ref), y, dy, z, g!, hessian((a: ours.Array) => a.ref.mul(a.ref).mul(a).sum())(x)].map((v) => v.js());
+    return [
+      vmap(grad(np.sin as (a: ours.Array) => ours.Array))(x.ref),
+      y,
+      dy,
+      z,
+      g!,
+      hessian((a: ours.Array) => a.ref.mul(a.ref).mul(a).sum())(x),
+    ].map((v) => v.js());
   },
   'a training loop': ({ numpy: np, valueAndGrad, jit, tree }) => {
     type Params = { w: ours.Array; b: ours.Array };
@@ -37,26 +44,54 @@ const programs: Readonly<Record<string, (library: Library) => unknown>> = {
       const [value, g] = valueAndGrad(loss)(tree.ref(p), x, y);
       return [value, tree.map((a: ours.Array, d: ours.Array) => a.sub(d.mul(0.1)), p, g) as Params] as const;
     });
-    let params: Params = { w: np.array([[0.1, -0.2], [0.3, 0.4]]), b: np.zeros([2]) };
-    const [x, y] = [np.array([[1, 2], [3, 4], [5, 6]]), np.ones([3, 2])];
+    let params: Params = {
+      w: np.array([
+        [0.1, -0.2],
+        [0.3, 0.4],
+      ]),
+      b: np.zeros([2]),
+    };
+    const [x, y] = [
+      np.array([
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ]),
+      np.ones([3, 2]),
+    ];
     const losses: unknown[] = [];
-    for (let k = 0; k < 4; k++) { const [value, next] = step(params, x.ref, y.ref); losses.push(value.js()); params = next; }
-    x.dispose(); y.dispose();
+    for (let k = 0; k < 4; k++) {
+      const [value, next] = step(params, x.ref, y.ref);
+      losses.push(value.js());
+      params = next;
+    }
+    x.dispose();
+    y.dispose();
     const out = [losses, params.w.js(), params.b.js()];
     step.dispose();
     return out;
   },
   'random numbers and linear algebra': ({ numpy: np, random }) => {
     const [a, b] = random.split(random.key(7), 2);
-    const m = np.array([[4, 1], [1, 3]]);
-    return [random.uniform(a!, [4]), random.bits(b!, [2]), np.linalg.cholesky(m.ref), np.linalg.solve(m, np.array([1, 2]))].map((y) => y.js());
+    const m = np.array([
+      [4, 1],
+      [1, 3],
+    ]);
+    return [random.uniform(a!, [4]), random.bits(b!, [2]), np.linalg.cholesky(m.ref), np.linalg.solve(m, np.array([1, 2]))].map((y) =>
+      y.js(),
+    );
   },
 };
 
 describe('tidemark/jax-js', () => {
   let device: Device;
-  before(async () => { await theirs.init('cpu'); theirs.defaultDevice('cpu'); });
-  beforeEach(() => { device = onCpu(); });
+  before(async () => {
+    await theirs.init('cpu');
+    theirs.defaultDevice('cpu');
+  });
+  beforeEach(() => {
+    device = onCpu();
+  });
 
   for (const [name, program] of Object.entries(programs))
     it(`${name}: the numbers of jax-js, and every byte back`, () => {
@@ -73,7 +108,9 @@ describe('tidemark/jax-js', () => {
     assert.throws(() => np.add(y, y), /used 2 times in one call and has 1 reference/);
     assert.equal(y.refCount, 1);
     y.dispose();
-    assert.throws(() => { y.dispose(); }, /last reference/);
+    assert.throws(() => {
+      y.dispose();
+    }, /last reference/);
   });
 
   it('donates an argument that comes with its last reference', () => {

@@ -43,7 +43,11 @@ const basesOf: Readonly<Record<1 | 2 | 3, readonly number[]>> = {
   3: [at.arenaB, at.arenaA, at.x],
 };
 
-const initial = { x: Float32Array.from({ length: elements }, (_, i) => Math.sin(i)), y: Float32Array.from({ length: elements }, (_, i) => Math.cos(i) / 8), w: Float32Array.from({ length: elements }, (_, i) => 0.5 + (i % 7) / 64) };
+const initial = {
+  x: Float32Array.from({ length: elements }, (_, i) => Math.sin(i)),
+  y: Float32Array.from({ length: elements }, (_, i) => Math.cos(i) / 8),
+  w: Float32Array.from({ length: elements }, (_, i) => 0.5 + (i % 7) / 64),
+};
 
 function expected(): Float32Array {
   const x = initial.x.slice();
@@ -59,17 +63,32 @@ function expected(): Float32Array {
 async function run(device: GPUDevice, bases: Bases): Promise<{ readonly result: Float32Array; readonly ms: number }> {
   const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_DST | GPUBufferUsage.COPY_SRC;
   const slabs = [0, 1].map(() => device.createBuffer({ size: 1024 * 256, usage }));
-  for (const [slab, offset, data] of [[0, at.x, initial.x], [0, at.y, initial.y], [1, at.weight, initial.w]] as const) device.queue.writeBuffer(slabs[slab]!, offset, data);
-  const storage = device.createBindGroupLayout({ entries: [0, 1].map((binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'storage' as const } })) });
+  for (const [slab, offset, data] of [
+    [0, at.x, initial.x],
+    [0, at.y, initial.y],
+    [1, at.weight, initial.w],
+  ] as const)
+    device.queue.writeBuffer(slabs[slab]!, offset, data);
+  const storage = device.createBindGroupLayout({
+    entries: [0, 1].map((binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'storage' as const } })),
+  });
   const group = device.createBindGroup({ layout: storage, entries: slabs.map((buffer, binding) => ({ binding, resource: { buffer } })) });
-  const tableLayout = device.createBindGroupLayout({ entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } }] });
+  const tableLayout = device.createBindGroupLayout({
+    entries: [{ binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: 'uniform', hasDynamicOffset: true } }],
+  });
   const table = device.createBuffer({ size: 256 * 3, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST });
   const tableGroup = device.createBindGroup({ layout: tableLayout, entries: [{ binding: 0, resource: { buffer: table, size: 256 } }] });
-  const layout = device.createPipelineLayout({ bindGroupLayouts: bases === 'table' ? [storage, tableLayout] : [storage], ...(bases === 'table' ? {} : { immediateSize: 12 }) });
+  const layout = device.createPipelineLayout({
+    bindGroupLayouts: bases === 'table' ? [storage, tableLayout] : [storage],
+    ...(bases === 'table' ? {} : { immediateSize: 12 }),
+  });
   const kernels = ([1, 2, 3] as const).map((kernel) => ({
     kernel,
     bases: Uint32Array.from(basesOf[kernel], (offset) => offset / 4),
-    pipeline: device.createComputePipeline({ layout, compute: { module: device.createShaderModule({ code: text(kernel, bases) }), entryPoint: 'main' } }),
+    pipeline: device.createComputePipeline({
+      layout,
+      compute: { module: device.createShaderModule({ code: text(kernel, bases) }), entryPoint: 'main' },
+    }),
   }));
   const pause = makePause()!;
   const start = performance.now();
