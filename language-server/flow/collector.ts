@@ -178,6 +178,7 @@ export class Collector {
       }
     }
     for (const key of other.fine) this.fine.add(key);
+    for (const key of other.fineSomewhere) this.fineSomewhere.add(key);
     for (const [key, call] of other.compiled) {
       const own = this.compiled.get(key);
       if (own === undefined) {
@@ -267,7 +268,7 @@ export class Collector {
       // A use that is fine when called from elsewhere is no fault of every path here.
       const certain =
         [...contexts.keys()].some((context) => !this.fine.has(`${at(observation.span)} ${context}`)) &&
-        (observation.kind === 'lost' || !this.fineSomewhere.has(at(observation.span)));
+        (observation.kind !== 'deadUse' || !this.fineSomewhere.has(at(observation.span)));
       observations.push({ ...observation, certain } as Observation);
     }
     for (const [home, { observation, keyed }] of this.added)
