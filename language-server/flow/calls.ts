@@ -127,7 +127,9 @@ function listedMethod(
     .find((candidate) => candidate in model.calls);
   if (name !== undefined) return { library: life.library, name };
   // Where operations consume, so does one that no line speaks of.
-  return model.convention === 'consumes' && !life.owner ? { library: life.library, name: `${life.typeName ?? model.arrays[0]}.${key}` } : undefined;
+  return model.convention === 'consumes' && !life.owner
+    ? { library: life.library, name: `${life.typeName ?? model.arrays[0]}.${key}` }
+    : undefined;
 }
 
 /** The function that a property of a value holds: an own property, or a method of its class. */

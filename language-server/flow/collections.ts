@@ -89,13 +89,7 @@ export function noteStored(
     if (repeated && inner.life !== undefined) state.put(id, { ...inner, life: { ...inner.life, added: span } });
   });
   const grows = node.shape === 'list' || node.shape === 'map';
-  if (
-    stored === undefined ||
-    node.home === undefined ||
-    !grows ||
-    onceInALife(state)
-  )
-    return;
+  if (stored === undefined || node.home === undefined || !grows || onceInALife(state)) return;
   const home = node.home;
   const key = `${home} ${span.file}:${span.start}`;
   if (engine.collector.muted === 0 && !engine.collector.added.has(key)) {

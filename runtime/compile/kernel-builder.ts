@@ -267,9 +267,7 @@ interface Sides {
   readonly contractShape: readonly number[];
 }
 
-function sidesOf(
-  equation: Equation<Op>,
-): Sides & {
+function sidesOf(equation: Equation<Op>): Sides & {
   readonly dimensions: {
     readonly contract: readonly [readonly number[], readonly number[]];
     readonly batch: readonly [readonly number[], readonly number[]];

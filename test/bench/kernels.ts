@@ -26,11 +26,24 @@ interface Case {
 
 const mega = 1024 * 1024;
 const square = (n: number): KnownAval => f32(n, n);
-const matmulCase = (n: number): Case => ({ name: `matmul ${n}`, avals: [square(n), square(n)], f: ([a, b]) => [a!.matmul(b!)], work: 2 * n ** 3, unit: 'GFLOP/s' });
+const matmulCase = (n: number): Case => ({
+  name: `matmul ${n}`,
+  avals: [square(n), square(n)],
+  f: ([a, b]) => [a!.matmul(b!)],
+  work: 2 * n ** 3,
+  unit: 'GFLOP/s',
+});
 
 const cases: readonly Case[] = [
   { name: 'add 16 MiB', avals: [square(2048), square(2048)], f: ([a, b]) => [a!.add(b!)], work: 48 * mega, unit: 'GB/s' },
-  { name: 'add in place 16 MiB', avals: [square(2048), square(2048)], f: ([a, b]) => [a!.add(b!)], donated: [true, false], work: 48 * mega, unit: 'GB/s' },
+  {
+    name: 'add in place 16 MiB',
+    avals: [square(2048), square(2048)],
+    f: ([a, b]) => [a!.add(b!)],
+    donated: [true, false],
+    work: 48 * mega,
+    unit: 'GB/s',
+  },
   { name: 'tanh 16 MiB', avals: [square(2048)], f: ([a]) => [tanh(a!)], work: 32 * mega, unit: 'GB/s' },
   { name: 'bias 16 MiB', avals: [square(2048), f32(2048)], f: ([a, b]) => [a!.add(b!)], work: 32 * mega, unit: 'GB/s' },
   { name: 'transpose 16 MiB', avals: [square(2048)], f: ([a]) => [a!.transpose().add(1)], work: 32 * mega, unit: 'GB/s' },
@@ -50,10 +63,34 @@ const cases: readonly Case[] = [
   matmulCase(256),
   matmulCase(512),
   matmulCase(1024),
-  { name: 'matmul 128x784x512', avals: [f32(128, 784), f32(784, 512)], f: ([a, b]) => [a!.matmul(b!)], work: 2 * 128 * 784 * 512, unit: 'GFLOP/s' },
-  { name: 'matmul a transposed 784x128x512', avals: [f32(128, 784), f32(128, 512)], f: ([a, b]) => [a!.transpose().matmul(b!)], work: 2 * 128 * 784 * 512, unit: 'GFLOP/s' },
-  { name: 'matmul b transposed 128x512x784', avals: [f32(128, 512), f32(784, 512)], f: ([a, b]) => [a!.matmul(b!.transpose())], work: 2 * 128 * 784 * 512, unit: 'GFLOP/s' },
-  { name: 'matmul 128x512x10', avals: [f32(128, 512), f32(512, 10)], f: ([a, b]) => [a!.matmul(b!)], work: 2 * 128 * 512 * 10, unit: 'GFLOP/s' },
+  {
+    name: 'matmul 128x784x512',
+    avals: [f32(128, 784), f32(784, 512)],
+    f: ([a, b]) => [a!.matmul(b!)],
+    work: 2 * 128 * 784 * 512,
+    unit: 'GFLOP/s',
+  },
+  {
+    name: 'matmul a transposed 784x128x512',
+    avals: [f32(128, 784), f32(128, 512)],
+    f: ([a, b]) => [a!.transpose().matmul(b!)],
+    work: 2 * 128 * 784 * 512,
+    unit: 'GFLOP/s',
+  },
+  {
+    name: 'matmul b transposed 128x512x784',
+    avals: [f32(128, 512), f32(784, 512)],
+    f: ([a, b]) => [a!.matmul(b!.transpose())],
+    work: 2 * 128 * 784 * 512,
+    unit: 'GFLOP/s',
+  },
+  {
+    name: 'matmul 128x512x10',
+    avals: [f32(128, 512), f32(512, 10)],
+    f: ([a, b]) => [a!.matmul(b!)],
+    work: 2 * 128 * 512 * 10,
+    unit: 'GFLOP/s',
+  },
 ];
 
 const device = await sharedWebGPU();
@@ -79,5 +116,10 @@ for (const { name, avals, f, work, unit, donated } of cases) {
   }
   const [first, ...rest] = times;
   const median = rest.toSorted((a, b) => a - b)[Math.floor(rest.length / 2)]!;
-  console.log(`${name.padEnd(34)} ${(work / median / 1e6).toFixed(2).padStart(8)} ${unit.padEnd(8)} ${median.toFixed(1).padStart(8)} ms ${processor.toSorted((a, b) => a - b)[2]!.toFixed(1).padStart(8)} cpu ms   first ${first!.toFixed(0)} ms, ${executable.steps.length} kernels`);
+  console.log(
+    `${name.padEnd(34)} ${(work / median / 1e6).toFixed(2).padStart(8)} ${unit.padEnd(8)} ${median.toFixed(1).padStart(8)} ms ${processor
+      .toSorted((a, b) => a - b)[2]!
+      .toFixed(1)
+      .padStart(8)} cpu ms   first ${first!.toFixed(0)} ms, ${executable.steps.length} kernels`,
+  );
 }

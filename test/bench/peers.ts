@@ -39,10 +39,20 @@ for (const workload of chosen.length > 0 ? chosen : (Object.keys(titles) as Work
   for (const waiting of waitings) {
     const cells: Cell[] = [];
     for (const library of ['tidemark', 'jax-js', 'tfjs'] as const) {
-      const run = spawnSync(process.execPath, ['--import', 'tsx', cell, library, workload, waiting, steps], { encoding: 'utf8', timeout: 300_000 });
+      const run = spawnSync(process.execPath, ['--import', 'tsx', cell, library, workload, waiting, steps], {
+        encoding: 'utf8',
+        timeout: 300_000,
+      });
       const line = run.stdout.trim().split('\n').at(-1) ?? '';
       if (!line.startsWith('{')) {
-        console.log(`  ${waiting.padEnd(8)} ${library.padEnd(9)} failed: ${(run.stderr.trim().split('\n').find((text) => /Error/.test(text)) ?? line).slice(0, 160)}`);
+        console.log(
+          `  ${waiting.padEnd(8)} ${library.padEnd(9)} failed: ${(
+            run.stderr
+              .trim()
+              .split('\n')
+              .find((text) => /Error/.test(text)) ?? line
+          ).slice(0, 160)}`,
+        );
         continue;
       }
       const found = JSON.parse(line) as Cell;
@@ -55,6 +65,8 @@ for (const workload of chosen.length > 0 ? chosen : (Object.keys(titles) as Work
     if (ours === undefined || ours.library !== 'tidemark' || peers.length === 0) continue;
     const faster = Math.min(...peers.map(({ ms }) => ms));
     const leaner = Math.min(...peers.map(({ peakReservedBytes }) => peakReservedBytes));
-    console.log(`  ${waiting.padEnd(8)} ratio     time ${(ours.ms / faster).toFixed(2)}, cpu ${(ours.cpuMs / Math.min(...peers.map(({ cpuMs }) => cpuMs))).toFixed(2)}, reserved ${(ours.peakReservedBytes / leaner).toFixed(2)} of the better peer; reserved ${(ours.peakReservedBytes / 2 ** 20 / floors[workload]).toFixed(2)} of the floor`);
+    console.log(
+      `  ${waiting.padEnd(8)} ratio     time ${(ours.ms / faster).toFixed(2)}, cpu ${(ours.cpuMs / Math.min(...peers.map(({ cpuMs }) => cpuMs))).toFixed(2)}, reserved ${(ours.peakReservedBytes / leaner).toFixed(2)} of the better peer; reserved ${(ours.peakReservedBytes / 2 ** 20 / floors[workload]).toFixed(2)} of the floor`,
+    );
   }
 }

@@ -19,7 +19,8 @@ export const titles: Readonly<Record<Workload, string>> = {
 
 const sizes = [784, 512, 512, 10];
 const batch = 128;
-const wave = (count: number, scale: number, shift = 0): Float32Array => Float32Array.from({ length: count }, (_, i) => Math.sin(i * 0.37 + shift) * scale);
+const wave = (count: number, scale: number, shift = 0): Float32Array =>
+  Float32Array.from({ length: count }, (_, i) => Math.sin(i * 0.37 + shift) * scale);
 const labelsOf = (): Float32Array => Float32Array.from({ length: batch * 10 }, (_, i) => (i % 10 === Math.floor(i / 10) % 10 ? 1 : 0));
 
 export async function tidemark(workload: Workload): Promise<Step> {
@@ -33,7 +34,8 @@ export async function tidemark(workload: Workload): Promise<Step> {
         readonly w: A;
         readonly b: A;
       }
-      const forward = (layers: readonly Layer[], x: A): A => layers.reduce((h, { w, b }, i) => (i < 2 ? nn.relu(h.matmul(w).add(b)) : h.matmul(w).add(b)), x);
+      const forward = (layers: readonly Layer[], x: A): A =>
+        layers.reduce((h, { w, b }, i) => (i < 2 ? nn.relu(h.matmul(w).add(b)) : h.matmul(w).add(b)), x);
       const loss = (layers: readonly Layer[], x: A, y: A): A => nn.logSoftmax(forward(layers, x)).mul(y).sum(1).mean().neg();
       const step = jit(
         (layers: readonly Layer[], momentum: readonly Layer[], x: A, y: A): [readonly Layer[], readonly Layer[], A] => {
@@ -43,8 +45,12 @@ export async function tidemark(workload: Workload): Promise<Step> {
         },
         { donateArgnums: [0, 1] },
       );
-      let layers: readonly Layer[] = sizes.slice(1).map((n, i) => ({ w: put(wave(sizes[i]! * n, 0.05, i), [sizes[i]!, n]), b: put(new Float32Array(n), [n]) }));
-      let momentum: readonly Layer[] = sizes.slice(1).map((n, i) => ({ w: put(new Float32Array(sizes[i]! * n), [sizes[i]!, n]), b: put(new Float32Array(n), [n]) }));
+      let layers: readonly Layer[] = sizes
+        .slice(1)
+        .map((n, i) => ({ w: put(wave(sizes[i]! * n, 0.05, i), [sizes[i]!, n]), b: put(new Float32Array(n), [n]) }));
+      let momentum: readonly Layer[] = sizes
+        .slice(1)
+        .map((n, i) => ({ w: put(new Float32Array(sizes[i]! * n), [sizes[i]!, n]), b: put(new Float32Array(n), [n]) }));
       const x = put(wave(batch * 784, 0.5), [batch, 784]);
       const y = put(labelsOf(), [batch, 10]);
       return async () => {
@@ -79,7 +85,10 @@ export async function tidemark(workload: Workload): Promise<Step> {
         return centred.div(np.sqrt(centred.mul(centred).mean(-1, true).add(1e-5)));
       };
       const block = jit((x: A, qkv: A, out: A, up: A, down: A): A => {
-        const mixed = norm(x).matmul(qkv).reshape([length, 3, heads, width / heads]).transpose([1, 2, 0, 3]);
+        const mixed = norm(x)
+          .matmul(qkv)
+          .reshape([length, 3, heads, width / heads])
+          .transpose([1, 2, 0, 3]);
         const [q, k, v] = [0, 1, 2].map((i) => mixed.slice(i));
         const scores = q!.matmul(k!.transpose([0, 2, 1])).mul(1 / Math.sqrt(width / heads));
         const attended = nn.softmax(scores, -1).matmul(v!).transpose([1, 0, 2]).reshape([length, width]);
@@ -87,7 +96,12 @@ export async function tidemark(workload: Workload): Promise<Step> {
         return h.add(nn.gelu(norm(h).matmul(up)).matmul(down));
       });
       const x = put(wave(length * width, 1), [length, width]);
-      const weights = [put(wave(width * 3 * width, 0.05), [width, 3 * width]), put(wave(width * width, 0.05), [width, width]), put(wave(width * 4 * width, 0.05), [width, 4 * width]), put(wave(4 * width * width, 0.05), [4 * width, width])] as const;
+      const weights = [
+        put(wave(width * 3 * width, 0.05), [width, 3 * width]),
+        put(wave(width * width, 0.05), [width, width]),
+        put(wave(width * 4 * width, 0.05), [width, 4 * width]),
+        put(wave(4 * width * width, 0.05), [4 * width, width]),
+      ] as const;
       return async () => {
         const y = block(x, ...weights);
         const value = await readOne(y);
@@ -98,7 +112,10 @@ export async function tidemark(workload: Workload): Promise<Step> {
     case 'd': {
       const step = jit((x: A): A => x.add(np.reciprocal(x)).mul(0.5), { donateArgnums: [0] });
       return async () => {
-        let x = put(wave(1024 * 1024, 0.4).map((value) => value + 1), [1024, 1024]);
+        let x = put(
+          wave(1024 * 1024, 0.4).map((value) => value + 1),
+          [1024, 1024],
+        );
         for (let i = 0; i < 50; i++) x = step(x);
         const value = await readOne(x);
         x.dispose();
@@ -145,10 +162,15 @@ export async function jaxJs(workload: Workload): Promise<Step> {
   switch (workload) {
     case 'a': {
       type Layer = { w: A; b: A };
-      const forward = (layers: Layer[], x: A): A => layers.reduce((h, { w, b }, i) => (i < 2 ? nn.relu(np.matmul(h, w).add(b)) : np.matmul(h, w).add(b)), x);
+      const forward = (layers: Layer[], x: A): A =>
+        layers.reduce((h, { w, b }, i) => (i < 2 ? nn.relu(np.matmul(h, w).add(b)) : np.matmul(h, w).add(b)), x);
       const loss = (layers: Layer[], x: A, y: A): A => nn.logSoftmax(forward(layers, x)).mul(y).sum(1).mean().neg();
       const step = jit((layers: Layer[], momentum: Layer[], x: A, y: A): never => {
-        const [value, gradient] = (valueAndGrad(loss as never) as unknown as (...args: readonly unknown[]) => [A, Layer[]])(tree.ref(layers as never), x, y);
+        const [value, gradient] = (valueAndGrad(loss as never) as unknown as (...args: readonly unknown[]) => [A, Layer[]])(
+          tree.ref(layers as never),
+          x,
+          y,
+        );
         const next = tree.map((m: A, g: A) => m.mul(0.9).add(g), momentum as never, gradient as never) as unknown as Layer[];
         return [tree.map((p: A, m: A) => p.sub(m.mul(0.05)), layers as never, tree.ref(next as never) as never), next, value] as never;
       }) as unknown as (...args: readonly unknown[]) => [Layer[], Layer[], A];
@@ -185,7 +207,10 @@ export async function jaxJs(workload: Workload): Promise<Step> {
         return centred.ref.div(np.sqrt(np.mean(np.square(centred), -1, { keepdims: true }).add(1e-5)));
       };
       const block = jit((x: A, qkv: A, out: A, up: A, down: A) => {
-        const mixed = np.matmul(norm(x.ref), qkv).reshape([length, 3, heads, width / heads]).transpose([1, 2, 0, 3]);
+        const mixed = np
+          .matmul(norm(x.ref), qkv)
+          .reshape([length, 3, heads, width / heads])
+          .transpose([1, 2, 0, 3]);
         const q = mixed.ref.slice(0) as A;
         const k = mixed.ref.slice(1) as A;
         const v = mixed.slice(2) as A;
@@ -195,7 +220,12 @@ export async function jaxJs(workload: Workload): Promise<Step> {
         return h.ref.add(np.matmul(nn.gelu(np.matmul(norm(h), up)), down));
       });
       const x = put(wave(length * width, 1), [length, width]);
-      const weights = [put(wave(width * 3 * width, 0.05), [width, 3 * width]), put(wave(width * width, 0.05), [width, width]), put(wave(width * 4 * width, 0.05), [width, 4 * width]), put(wave(4 * width * width, 0.05), [4 * width, width])] as const;
+      const weights = [
+        put(wave(width * 3 * width, 0.05), [width, 3 * width]),
+        put(wave(width * width, 0.05), [width, width]),
+        put(wave(width * 4 * width, 0.05), [width, 4 * width]),
+        put(wave(4 * width * width, 0.05), [4 * width, width]),
+      ] as const;
       return async () => {
         const y = block(x.ref, weights[0].ref, weights[1].ref, weights[2].ref, weights[3].ref);
         const value = await readOne(y);
@@ -206,7 +236,10 @@ export async function jaxJs(workload: Workload): Promise<Step> {
     case 'd': {
       const step = jit((x: A) => x.ref.add(np.reciprocal(x)).mul(0.5));
       return async () => {
-        let x = put(wave(1024 * 1024, 0.4).map((value) => value + 1), [1024, 1024]);
+        let x = put(
+          wave(1024 * 1024, 0.4).map((value) => value + 1),
+          [1024, 1024],
+        );
         for (let i = 0; i < 50; i++) x = step(x);
         const value = await readOne(x);
         x.dispose();
@@ -241,12 +274,27 @@ export async function tfjs(workload: Workload): Promise<Step> {
   };
   switch (workload) {
     case 'a': {
-      const layers = sizes.slice(1).map((n, i) => ({ w: tf.variable(tf.tensor(wave(sizes[i]! * n, 0.05, i), [sizes[i]!, n])), b: tf.variable(tf.zeros([n])) }));
+      const layers = sizes
+        .slice(1)
+        .map((n, i) => ({ w: tf.variable(tf.tensor(wave(sizes[i]! * n, 0.05, i), [sizes[i]!, n])), b: tf.variable(tf.zeros([n])) }));
       const x = tf.tensor(wave(batch * 784, 0.5), [batch, 784]);
       const y = tf.tensor(labelsOf(), [batch, 10]);
       const optimizer = tf.train.momentum(0.05, 0.9);
       return async () => {
-        const value = tf.tidy((): T => optimizer.minimize(() => layers.reduce<T>((h, { w, b }, i) => (i < 2 ? h.matMul(w).add(b).relu() : h.matMul(w).add(b)), x).logSoftmax().mul(y).sum(1).mean().neg() as never, true) as T);
+        const value = tf.tidy(
+          (): T =>
+            optimizer.minimize(
+              () =>
+                layers
+                  .reduce<T>((h, { w, b }, i) => (i < 2 ? h.matMul(w).add(b).relu() : h.matMul(w).add(b)), x)
+                  .logSoftmax()
+                  .mul(y)
+                  .sum(1)
+                  .mean()
+                  .neg() as never,
+              true,
+            ) as T,
+        );
         const [number] = await value.data();
         value.dispose();
         return number!;
@@ -274,10 +322,18 @@ export async function tfjs(workload: Workload): Promise<Step> {
         return centred.div(centred.square().mean(-1, true).add(1e-5).sqrt());
       };
       const x = tf.tensor(wave(length * width, 1), [length, width]);
-      const [qkv, out, up, down] = [tf.tensor(wave(width * 3 * width, 0.05), [width, 3 * width]), tf.tensor(wave(width * width, 0.05), [width, width]), tf.tensor(wave(width * 4 * width, 0.05), [width, 4 * width]), tf.tensor(wave(4 * width * width, 0.05), [4 * width, width])];
+      const [qkv, out, up, down] = [
+        tf.tensor(wave(width * 3 * width, 0.05), [width, 3 * width]),
+        tf.tensor(wave(width * width, 0.05), [width, width]),
+        tf.tensor(wave(width * 4 * width, 0.05), [width, 4 * width]),
+        tf.tensor(wave(4 * width * width, 0.05), [4 * width, width]),
+      ];
       return async () => {
         const y = tf.tidy(() => {
-          const mixed = norm(x).matMul(qkv!).reshape([length, 3, heads, width / heads]).transpose([1, 2, 0, 3]);
+          const mixed = norm(x)
+            .matMul(qkv!)
+            .reshape([length, 3, heads, width / heads])
+            .transpose([1, 2, 0, 3]);
           const [q, k, v] = tf.unstack(mixed);
           const scores = q!.matMul(k!, false, true).mul(1 / Math.sqrt(width / heads));
           const attended = scores.softmax(-1).matMul(v!).transpose([1, 0, 2]).reshape([length, width]);
@@ -293,7 +349,10 @@ export async function tfjs(workload: Workload): Promise<Step> {
     }
     case 'd':
       return async () => {
-        let x: T = tf.tensor(wave(1024 * 1024, 0.4).map((value) => value + 1), [1024, 1024]);
+        let x: T = tf.tensor(
+          wave(1024 * 1024, 0.4).map((value) => value + 1),
+          [1024, 1024],
+        );
         for (let i = 0; i < 50; i++) {
           const next = tf.tidy(() => x.add(x.reciprocal()).mul(0.5));
           x.dispose();
