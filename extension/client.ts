@@ -5,7 +5,7 @@
  */
 import * as vscode from 'vscode';
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
-import { methods, type InitializationOptions, type OutputParams, type ServerStatus } from '../language-server/protocol.ts';
+import { commands, methods, type InitializationOptions, type OutputParams, type ServerStatus } from '../language-server/protocol.ts';
 
 /** Files of the workspace, and texts that were never saved. */
 export const selector = ['typescript', 'typescriptreact', 'javascript', 'javascriptreact'].flatMap((language) => [
@@ -71,12 +71,14 @@ export class Client implements vscode.Disposable {
     const storage = (this.#context.storageUri ?? this.#context.globalStorageUri).fsPath;
     const initializationOptions: InitializationOptions = {
       trusted: vscode.workspace.isTrusted,
+      links: true,
       storage,
     };
     const options: LanguageClientOptions = {
       documentSelector: selector,
       outputChannel: this.#log,
       initializationOptions,
+      markdown: { isTrusted: { enabledCommands: [commands.explain, commands.showTimeline] } },
       initializationFailedHandler: (error) => {
         this.#log.error(error instanceof Error ? error : String(error));
         return false;

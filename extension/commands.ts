@@ -9,6 +9,7 @@ import * as vscode from 'vscode';
 import { methods, type SupportFacts } from '../language-server/protocol.ts';
 import { addRuntime } from './add-runtime.ts';
 import type { Client } from './client.ts';
+import { explain } from './explain.ts';
 import { profilePage } from './page.ts';
 import type { Profiler } from './profile.ts';
 import type { Results } from './results.ts';
@@ -31,6 +32,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'tidemark.profileFunction': (uri, name) => profileFunction(parts, uri, name),
     'tidemark.cancelProfile': () => profiler.cancel(),
     'tidemark.chooseEntry': (uri, name) => withUri(uri, (file) => chooseEntry(parts, file, name)),
+    'tidemark.explain': (uri, name, line) => withUri(uri, (file) => explainFunction(file, name, line)),
     'tidemark.clearMeasurements': async () => (await client.start()).sendNotification(methods.clear),
     'tidemark.showPeak': (uri, line) => withUri(uri, (file) => showPeak(file, line)),
     'tidemark.showTimeline': () => results.showTimeline(),
@@ -69,14 +71,27 @@ async function profileFunction({ profiler }: Parts, given: unknown, name: unknow
 }
 
 async function functionAtCaret(uri: vscode.Uri): Promise<string | undefined> {
+  const name: unknown = (await lensAbove(uri, 'tidemark.profileFunction'))?.arguments?.[1];
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** The last lens of a command at or above the caret. */
+async function lensAbove(uri: vscode.Uri, id: string): Promise<vscode.Command | undefined> {
   const caret = vscode.window.activeTextEditor?.selection.active;
   if (caret === undefined) return undefined;
   const lenses = (await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', uri)) ?? [];
-  const above = lenses
-    .filter(({ command, range }) => command?.command === 'tidemark.profileFunction' && range.start.line <= caret.line)
-    .sort((a, b) => b.range.start.line - a.range.start.line)[0];
-  const name: unknown = above?.command?.arguments?.[1];
-  return typeof name === 'string' ? name : undefined;
+  return lenses
+    .filter(({ command, range }) => command?.command === id && range.start.line <= caret.line)
+    .sort((a, b) => b.range.start.line - a.range.start.line)[0]?.command;
+}
+
+/** From a lens with the function; from the palette that at or above the caret. */
+async function explainFunction(uri: vscode.Uri, name: unknown, line: unknown): Promise<vscode.TextDocument | undefined> {
+  if (typeof name === 'string' && typeof line === 'number') return explain({ file: uri.fsPath, function: name, line });
+  const args: readonly unknown[] = (await lensAbove(uri, 'tidemark.explain'))?.arguments ?? [];
+  if (typeof args[1] === 'string' && typeof args[2] === 'number') return explain({ file: uri.fsPath, function: args[1], line: args[2] });
+  void vscode.window.showInformationMessage(vscode.l10n.t('No compiled function is at or above the caret: one is made by `jit`.'));
+  return undefined;
 }
 
 /** Remembers in the workspace's settings what runs to measure a file, then runs it. */

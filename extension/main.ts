@@ -8,6 +8,7 @@ import { methods } from '../language-server/protocol.ts';
 import { showBudgets } from './budgets.ts';
 import { Client, selector } from './client.ts';
 import { registerCommands } from './commands.ts';
+import { linkExplanations } from './explain.ts';
 import { showLifetimes } from './lifetimes.ts';
 import { showMarks } from './marks.ts';
 import { Profiler } from './profile.ts';
@@ -34,6 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommands(parts),
     showBudgets(profiler),
     showStatus(own),
+    linkExplanations(),
     showMarks(context, own),
     showLifetimes(own),
   );

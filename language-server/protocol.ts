@@ -65,6 +65,14 @@ export interface FunctionFact {
   readonly staticPeakBytes: number | null;
   /** The formula in bytes when a dimension has no value. */
   readonly staticPeak: string | null;
+  /** Of a compiled function whose program is known from its text: how its values share memory. */
+  readonly compiled?: {
+    readonly values: number;
+    readonly inPlace: number;
+    readonly space: number;
+    readonly copies: number;
+    readonly copyBytes: number;
+  };
 }
 
 /** How often a rule stayed silent for a reason: where recall is. */
@@ -250,6 +258,27 @@ export interface Life {
   readonly ranges: readonly LifeRange[];
 }
 
+/** The stages of a compiled function as documents, in the order in which people want them. */
+export const explainStages = ['plan', 'schedule', 'ir', 'trace'] as const;
+export type ExplainStage = (typeof explainStages)[number];
+
+/** Scheme of the read-only documents that explain a compiled function: `tidemark-explain:/step.plan?{"file":…,"function":…,"line":…}`. */
+export const explainScheme = 'tidemark-explain';
+
+export interface ExplainTarget {
+  /** Absolute path. */
+  readonly file: string;
+  readonly function: string;
+  readonly line: number;
+}
+
+/** A compiled function, stage by stage; `why` says what is missing where a stage is null. */
+export interface Explanation {
+  readonly name: string;
+  readonly stages: { readonly [stage in ExplainStage]: string | null };
+  readonly why: string | null;
+}
+
 /** State of the server, for the status items. */
 export interface ServerStatus {
   readonly busy: boolean;
@@ -317,6 +346,8 @@ export interface InitializationOptions {
   /** Folder in which profiles of the last runs are kept. */
   readonly storage?: string;
   readonly settings?: ServerSettings;
+  /** Hovers may name commands of the editor: only where the client lets them be clicked. */
+  readonly links?: boolean;
 }
 
 /** Ids of the editor's commands that lenses and hovers of the server name. */
@@ -327,6 +358,7 @@ export const commands = {
   showFix: 'tidemark.showFix',
   showPeak: 'tidemark.showPeak',
   showTimeline: 'tidemark.showTimeline',
+  explain: 'tidemark.explain',
 } as const;
 
 /** Modules whose arrays Tidemark knows; a workspace that uses none of them never starts the server. */

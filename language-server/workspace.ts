@@ -8,13 +8,14 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import { readConfig, bytesOf, type Config } from './config.ts';
 import { fixOf } from './edits/fixes.ts';
-import { Store } from './workspace/snapshots.ts';
+import { Store, type Snapshot } from './workspace/snapshots.ts';
 import { models as builtIn } from './libraries/index.ts';
 import { configOf, createTexts, isSource, sourcesUnder } from './program/host.ts';
 import { createRegistry } from './program/program.ts';
 import type {
   CheckReport,
   Diagnostic,
+  Explanation,
   FunctionFact,
   Life,
   Position,
@@ -23,13 +24,16 @@ import type {
   SeveritySetting,
   Silence,
 } from './protocol.ts';
-import { analysisOf } from './memory/analysis.ts';
+import { analysisOf, type Analysis } from './memory/analysis.ts';
+import type { Span, Unit } from './lower/ir.ts';
 import { reported, staticPeaks } from './memory/peak.ts';
 import { placeIn, positionIn } from './workspace/positions.ts';
 import { rules as allRules } from './rules/index.ts';
 import type { Settings } from './rules/rule.ts';
 import { runRules, type Reported } from './workspace/run-rules.ts';
-import { hoverAt, lifeAt } from './workspace/array-life.ts';
+import { hoverAt } from './workspace/array-hover.ts';
+import { lifeAt } from './workspace/array-life.ts';
+import { compiledFact, explainFunction } from './workspace/explained.ts';
 
 export interface CancelToken {
   readonly isCancelled: boolean;
@@ -63,6 +67,8 @@ export interface Workspace {
   functions(token: CancelToken, file: string): Promise<readonly FunctionFact[]>;
   hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
   life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+  /** A compiled function stage by stage, from its text alone; undefined when there is none of that name or line. */
+  explain(token: CancelToken, file: string, wanted: { readonly name: string; readonly line: number }): Promise<Explanation | undefined>;
   check(paths: readonly string[], options?: CheckOptions): Promise<CheckReport>;
   /** Mistakes in `tidemark.json`, in words. */
   readonly configFaults: readonly string[];
@@ -162,13 +168,31 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     const unit = snapshot.project.units.get(file);
     if (unit === undefined || unit.libraries.size === 0) return [];
     try {
-      return staticPeaks(unit, analysisOf({ ...snapshot.part(file), unit })).map(({ function: fn, bytes }) => {
+      const analysis = analysisOf({ ...snapshot.part(file), unit });
+      return staticPeaks(unit, analysis).map(({ function: fn, bytes }) => {
         const { start, end } = placeIn(texts, fn.span);
-        return { file: naming(file), name: fn.name, line: start.line, column: start.column, endLine: end.line, ...reported(bytes) };
+        return {
+          file: naming(file),
+          name: fn.name,
+          line: start.line,
+          column: start.column,
+          endLine: end.line,
+          ...reported(bytes),
+          ...compiledFact(analysis, fn.id),
+        };
       });
     } catch (error) {
       snapshot.fault('memory', error);
       return [];
+    }
+  };
+
+  const walked = (snapshot: Snapshot, unit: Unit): Analysis | undefined => {
+    try {
+      return analysisOf({ ...snapshot.part(unit.file), unit });
+    } catch (error) {
+      snapshot.fault('memory', error);
+      return undefined;
     }
   };
 
@@ -206,9 +230,22 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       store.add(file);
       const snapshot = await store.snapshot(pause(token), [file]);
       const unit = snapshot.project.units.get(file);
-      return unit === undefined
-        ? undefined
-        : hoverAt(snapshot.project, unit, positionIn(unit, position), (span) => placeIn(texts, span).start.line);
+      if (unit === undefined) return undefined;
+      const context = {
+        project: snapshot.project,
+        unit,
+        lineOf: (span: Span) => placeIn(texts, span).start.line,
+        analysis: () => walked(snapshot, unit),
+      };
+      return hoverAt(context, positionIn(unit, position));
+    },
+    async explain(token, file, wanted) {
+      const store = storeOf(file);
+      store.add(file);
+      const snapshot = await store.snapshot(pause(token), [file]);
+      const unit = snapshot.project.units.get(file);
+      const analysis = unit === undefined ? undefined : walked(snapshot, unit);
+      return unit === undefined || analysis === undefined ? undefined : explainFunction(snapshot.project, unit, analysis, wanted);
     },
     async life(token, file, position) {
       const store = storeOf(file);

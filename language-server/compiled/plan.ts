@@ -18,6 +18,8 @@ export interface Plan {
   readonly peakWith: (donated: readonly boolean[]) => number;
   /** The whole analysis for these donations. */
   readonly analysis: (donated: readonly boolean[]) => Analysis;
+  /** Kernels, steps and places for these donations. */
+  readonly executable: (donated: readonly boolean[]) => Executable;
 }
 
 const target: Target = { device: 'webgpu', adapter: 'software', float16: true };
@@ -65,6 +67,7 @@ function planned(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undef
       argumentBytes: first.analysis.argumentBytes,
       peakWith: (donated) => first.peakWith(donated),
       analysis: (donated) => executable(donated).analysis,
+      executable,
     };
   } catch {
     return undefined;

@@ -28,7 +28,7 @@ port.on('message', (message: ToThread) => {
   }
 });
 
-async function answer({ id, question, file, position, cancelled }: Extract<ToThread, { kind: 'ask' }>): Promise<void> {
+async function answer({ id, question, file, position, cancelled, name = '' }: Extract<ToThread, { kind: 'ask' }>): Promise<void> {
   const flag = new Int32Array(cancelled);
   const token: CancelToken = {
     get isCancelled() {
@@ -37,7 +37,7 @@ async function answer({ id, question, file, position, cancelled }: Extract<ToThr
     onCancel: () => undefined,
   };
   try {
-    say({ kind: 'answer', id, value: await ask(token, question, file, position) });
+    say({ kind: 'answer', id, value: await ask(token, question, file, { ...position, name }) });
   } catch (error) {
     say({
       kind: 'fault',
@@ -52,7 +52,7 @@ function ask(
   token: CancelToken,
   question: Extract<ToThread, { kind: 'ask' }>['question'],
   file: string,
-  position: { line: number; column: number },
+  position: { line: number; column: number; name: string },
 ): Promise<unknown> {
   switch (question) {
     case 'diagnostics':
@@ -63,5 +63,7 @@ function ask(
       return workspace.hover(token, file, position);
     case 'life':
       return workspace.life(token, file, position);
+    case 'explain':
+      return workspace.explain(token, file, position);
   }
 }

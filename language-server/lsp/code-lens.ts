@@ -125,9 +125,10 @@ function functionLenses(view: View, place: LensPlace): readonly Lens[] {
     found.push({
       line,
       title: estimate,
-      tooltip: 'What analysis expects without running anything',
-      command: commands.showPeak,
-      arguments: [uri, line],
+      tooltip: `What analysis expects without running anything${place.fact?.compiled === undefined ? '' : ': explain it'}`,
+      ...(place.fact?.compiled === undefined
+        ? { command: commands.showPeak, arguments: [uri, line] }
+        : { command: commands.explain, arguments: [uri, name, line] }),
     });
   }
   if (measured !== undefined && measured.value.peakBytes > 0) {
@@ -136,8 +137,8 @@ function functionLenses(view: View, place: LensPlace): readonly Lens[] {
       line,
       title: `peak ${writeBytes(peakBytes)}${measured.stale ? stale : ''}`,
       tooltip: `The most in use while \`${name}\` ran, of the whole program: ${writeBytes(peakBytes)}; ${writeBytes(enteredBytes)} were in use when it was entered${calls > 0 ? `. Called ${count(calls, 'time')}` : ''}`,
-      command: commands.showPeak,
-      arguments: [uri, line],
+      command: commands.showTimeline,
+      arguments: [],
     });
   } else if (notReached.has(name)) {
     found.push({
@@ -148,8 +149,28 @@ function functionLenses(view: View, place: LensPlace): readonly Lens[] {
       arguments: [uri, name],
     });
   }
-  const saving = savingOf(view, place);
-  return saving === undefined ? found : [...found, saving];
+  return [...found, ...[savingOf(view, place), reuseOf(view, place)].filter((one) => one !== undefined)];
+}
+
+/** How the values of a compiled function share memory: what the plan says in a few words, with the plan behind it. */
+function reuseOf({ uri }: View, { name, line, fact, measured }: LensPlace): Lens | undefined {
+  const plan = fact?.compiled;
+  if (plan === undefined && (measured === undefined || measured.value.jit === null)) return undefined;
+  const words =
+    plan === undefined
+      ? []
+      : [
+          plan.inPlace > 0 ? `${plan.inPlace} updated in place` : '',
+          plan.space > 0 ? `${plan.space} reuse space` : '',
+          plan.copies > 0 ? `${count(plan.copies, 'copy', 'copies')} ${writeBytes(plan.copyBytes)}` : '',
+        ].filter((one) => one !== '');
+  return {
+    line,
+    title: words.length === 0 ? 'explain' : `explain: ${words.join(', ')}`,
+    tooltip: `The plan of \`${name}\`: every value with its bytes, its life, its place in memory, and whose bytes it has`,
+    command: commands.explain,
+    arguments: [uri, name, line],
+  };
 }
 
 function estimateOf({ fact, measured }: LensPlace): string | undefined {

@@ -3,18 +3,39 @@
  *
  * Depends on: view, inlay-hints, marks, words.
  */
-import type { Position } from '../protocol.ts';
+import { commands, type Position } from '../protocol.ts';
 import { lineTooltip } from './inlay-hints.ts';
 import { aliveAtPeak, leakWords } from './marks.ts';
 import type { View } from './view.ts';
 import { ago } from './words.ts';
 
 /** `known` is what analysis says about the place; undefined when there is nothing to say at all. */
-export function hover(view: View, { line, column }: Position, known: string | undefined, now: number): string | undefined {
+export function hover(view: View, { line, column }: Position, known: string | undefined, { now, links }: HoverOptions): string | undefined {
   const parts = known === undefined ? [] : [known];
   const measured = atEndOfLine(view, line, column) || known !== undefined ? measuredPart(view, line, now) : undefined;
   if (measured !== undefined) parts.push(measured);
+  if (links && parts.length > 0) parts.push(...linkPart(view, line));
   return parts.length === 0 ? undefined : parts.join('\n\n---\n\n');
+}
+
+export interface HoverOptions {
+  readonly now: number;
+  /** Commands of the editor may be clicked. */
+  readonly links: boolean;
+}
+
+/** To the plan of the compiled function around, and to the timeline of the last run. */
+function linkPart({ uri, functions, measurement }: View, line: number): readonly string[] {
+  const link = (title: string, command: string, args: readonly unknown[]): string =>
+    `[${title}](command:${command}?${encodeURIComponent(JSON.stringify(args))})`;
+  const around = functions
+    .filter(({ compiled, line: first, endLine }) => compiled !== undefined && first <= line && line <= (endLine ?? first))
+    .toSorted((a, b) => b.line - a.line)[0];
+  const shown = [
+    ...(around === undefined ? [] : [link(`Explain ${around.name}`, commands.explain, [uri, around.name, around.line])]),
+    ...(measurement === undefined ? [] : [link('Timeline', commands.showTimeline, [])]),
+  ];
+  return shown.length === 0 ? [] : [shown.join(' · ')];
 }
 
 /** Only the code of an allocating line speaks for it, not its indentation. */

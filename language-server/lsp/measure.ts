@@ -19,9 +19,9 @@ export const measure: Measure = async (options, token) => {
   const { cwd, profileFile } = options;
   const { state, message, report, events } = result;
   try {
-    const kept =
-      report === null || events === null || profileFile === undefined ? null : await saveProfile(profileFile, report, { events, cwd });
-    return { state, message, report, profileFile: kept };
+    if (report === null || events === null || profileFile === undefined) return { state, message, report, profileFile: null };
+    const programs = await saveProfile(profileFile, report, { events, cwd });
+    return { state, message, report, profileFile, programs };
   } finally {
     result.release();
   }

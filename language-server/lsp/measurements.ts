@@ -5,6 +5,7 @@
  * since; a line's number when its function did (or, outside functions, the line itself). Restoring the text makes them
  * fresh again, because nothing is remembered but the two texts. Depends on: line-map, program/outline, protocol.
  */
+import type { Figures } from '../compiled/explain.ts';
 import { outline, type OutlinedFunction } from '../program/outline.ts';
 import type { FunctionReport, LineReport, LiveArray, LeakReport, ProfileReport } from '../protocol.ts';
 import { lineMap, type LineMap } from './line-map.ts';
@@ -15,6 +16,8 @@ export interface Measurement {
   readonly endedAt: number;
   /** Text of each measured file when the run started, by absolute path. */
   readonly texts: ReadonlyMap<string, string>;
+  /** The compiled programs of the run. */
+  readonly programs: readonly Figures[];
   /** Absolute path of a file as the report writes it. */
   readonly resolve: (reported: string) => string;
 }

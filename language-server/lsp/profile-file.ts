@@ -11,23 +11,51 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createAttach } from '../measure/attach.ts';
 import { readRun } from '../measure/stream.ts';
+import type { Event, Frame } from '../../runtime/events/event.ts';
 import { writeEvent } from '../../runtime/events/ndjson.ts';
+import type { Figures } from '../compiled/explain.ts';
 import type { ProfileReport } from '../protocol.ts';
 
-/** Writes beside the target and renames, so that a reader never sees half a file. */
+/** Writes beside the target and renames, so that a reader never sees half a file. Resolves to the programs of the run. */
 export async function saveProfile(
   file: string,
   report: ProfileReport,
   { events, cwd }: { readonly events: string; readonly cwd: string },
-): Promise<string> {
+): Promise<readonly Figures[]> {
   const attach = createAttach({ cwd, maps: path.join(events, 'maps') });
   await mkdir(path.dirname(file), { recursive: true });
   const part = `${file}.part`;
+  const places = new Map<number, readonly Frame[]>();
+  const programs: Extract<Event, { kind: 'program' }>[] = [];
   async function* lines(): AsyncGenerator<string> {
     yield `${JSON.stringify(report)}\n`;
-    for await (const event of readRun(events)) yield writeEvent(attach.event(event));
+    for await (const event of readRun(events)) {
+      const attached = attach.event(event);
+      if (attached.kind === 'place') places.set(attached.id, attached.frames);
+      if (attached.kind === 'program') programs.push(attached);
+      yield writeEvent(attached);
+    }
   }
   await pipeline(Readable.from(lines()), createWriteStream(part));
   await rename(part, file);
-  return file;
+  return programs.map(({ profile }) => figuresOf(profile, places));
+}
+
+/** The figures with the lines that their numbers stand for. */
+function figuresOf(profile: Extract<Event, { kind: 'program' }>['profile'], places: ReadonlyMap<number, readonly Frame[]>): Figures {
+  const numbers = new Map<number, number>();
+  const listed: Figures['places'][number][] = [];
+  const numberOf = (place: number): number => {
+    const known = numbers.get(place);
+    if (known !== undefined) return known;
+    listed.push(places.get(place)?.find(({ library }) => library === undefined));
+    numbers.set(place, listed.length - 1);
+    return listed.length - 1;
+  };
+  return {
+    ...profile,
+    values: profile.values.map((value) => ({ ...value, place: numberOf(value.place) })),
+    copies: profile.copies.map((copy) => ({ ...copy, place: numberOf(copy.place) })),
+    places: listed,
+  };
 }

@@ -6,7 +6,7 @@
  * Depends on: sources, protocol, node.
  */
 import type { Worker } from 'node:worker_threads';
-import type { Diagnostic, FunctionFact, Life, Position, ServerSettings } from '../protocol.ts';
+import type { Diagnostic, Explanation, FunctionFact, Life, Position, ServerSettings } from '../protocol.ts';
 import type { Analysis, CancelToken } from './sources.ts';
 
 export type ToThread =
@@ -16,9 +16,11 @@ export type ToThread =
   | {
       readonly kind: 'ask';
       readonly id: number;
-      readonly question: 'diagnostics' | 'functions' | 'hover' | 'life';
+      readonly question: 'diagnostics' | 'functions' | 'hover' | 'life' | 'explain';
       readonly file: string;
       readonly position: Position;
+      /** The function that is asked about. */
+      readonly name?: string;
       readonly cancelled: SharedArrayBuffer;
     };
 
@@ -110,6 +112,7 @@ export function remoteAnalysis({ start, patienceMs, processorMs, log }: RemoteOp
     file: string,
     position: Position,
     otherwise: T,
+    name?: string,
   ): Promise<T> {
     if (tooHard.has(file)) {
       if (tooHard.get(file) === texts.get(file)) return Promise.resolve(otherwise);
@@ -121,7 +124,7 @@ export function remoteAnalysis({ start, patienceMs, processorMs, log }: RemoteOp
     const asked = new Promise<T>((resolve, reject) => pending.set(id, { file, resolve: (value) => resolve(value as T), reject }));
     const to = running();
     if (pending.size === 1) heard = processorMs();
-    to.postMessage({ kind: 'ask', id, question, file, position, cancelled } satisfies ToThread);
+    to.postMessage({ kind: 'ask', id, question, file, position, cancelled, ...(name === undefined ? {} : { name }) } satisfies ToThread);
     watch ??= setInterval(look, beatEveryMs);
     return asked;
   }
@@ -142,6 +145,7 @@ export function remoteAnalysis({ start, patienceMs, processorMs, log }: RemoteOp
     functions: (token, file) => ask<readonly FunctionFact[]>(token, 'functions', file, nowhere, []),
     hover: (token, file, position) => ask<string | undefined>(token, 'hover', file, position, undefined),
     life: (token, file, position) => ask<Pick<Life, 'name' | 'ranges'> | undefined>(token, 'life', file, position, undefined),
+    explain: (token, file, { name, line }) => ask<Explanation | undefined>(token, 'explain', file, { line, column: 1 }, undefined, name),
     dispose() {
       clearInterval(watch);
       const ending = thread;

@@ -93,7 +93,7 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   const measure = await sources.measure();
   const profileFile = storage === undefined ? undefined : path.join(storage, `${path.basename(entry).replace(/\W+/g, '-')}.tidemark`);
   const isPage = params.url !== undefined;
-  const outcome = await measure(
+  const { programs = [], ...outcome } = await measure(
     { entry, isPage, cwd, args: params.args ?? settings.profile?.args ?? [], settings, profileFile, output },
     token,
   );
@@ -105,7 +105,7 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   const after = await session.textsOnDisk([...files].filter((file) => !before.has(file)));
   // Files that took no part have no numbers of this run, open or not.
   const texts = new Map([...before, ...after].filter(([file]) => files.has(file)));
-  const measurement: Measurement = { report, endedAt: sources.now(), texts, resolve };
+  const measurement: Measurement = { report, endedAt: sources.now(), texts, programs, resolve };
   const text = measurement.texts.get(params.file) ?? '';
   const ofFile = report.functions.filter(({ file }) => resolve(file) === params.file);
   const called = named(ofFile, outline(params.file, text), text).some(({ name }) => name === params.function);

@@ -16,6 +16,7 @@ import {
 } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import {
+  explainScheme,
   methods,
   type AllocatorComparison,
   type InitializationOptions,
@@ -32,6 +33,7 @@ import {
 import { codeActions, fixAllKind } from './code-actions.ts';
 import { lenses } from './code-lens.ts';
 import { fileOf, fromPosition, toDiagnostic, uriOf } from './convert.ts';
+import { explainText, readExplainUri } from './explain-document.ts';
 import { hover } from './hover.ts';
 import { hints } from './inlay-hints.ts';
 import { marks } from './marks.ts';
@@ -45,17 +47,28 @@ interface Client {
   readonly dynamicConfiguration: boolean;
   readonly watchedFiles: boolean;
   readonly refresh: boolean;
+  /** Asks for documents by address, and again when told that they changed. */
+  readonly contents: boolean;
 }
 
 export function serve(connection: Connection, sources: Sources): void {
   const documents = new TextDocuments(TextDocument);
-  let client: Client = { configuration: false, folders: false, dynamicConfiguration: false, watchedFiles: false, refresh: false };
+  let client: Client = {
+    configuration: false,
+    folders: false,
+    dynamicConfiguration: false,
+    watchedFiles: false,
+    refresh: false,
+    contents: false,
+  };
   let options: InitializationOptions = { trusted: false };
   let trusted = false;
   let busy = false;
   let refreshing: NodeJS.Timeout | undefined;
   let runs: Runs | undefined;
   const cancelled = new Cancellation();
+  /** Documents that were asked for, as long as their file is open. */
+  const explained = new Set<string>();
 
   const session = new Session(sources, {
     findings: (uri, version, diagnostics) =>
@@ -88,6 +101,8 @@ export function serve(connection: Connection, sources: Sources): void {
       tell(() => connection.sendRequest('workspace/inlayHint/refresh'));
       tell(() => connection.sendRequest('workspace/codeLens/refresh'));
     }
+    // Documents that explain follow the text while it is edited.
+    if (client.contents) for (const uri of explained) tell(() => connection.sendRequest('workspace/textDocumentContent/refresh', { uri }));
     tell(() => connection.sendNotification(methods.marksChanged));
     sendStatus();
   }
@@ -134,7 +149,10 @@ export function serve(connection: Connection, sources: Sources): void {
         codeLensProvider: { resolveProvider: false },
         inlayHintProvider: { resolveProvider: false },
         codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, fixAllKind] },
-        workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
+        workspace: {
+          workspaceFolders: { supported: true, changeNotifications: true },
+          textDocumentContent: { schemes: [explainScheme] },
+        },
       },
     };
   });
@@ -200,7 +218,10 @@ export function serve(connection: Connection, sources: Sources): void {
     session.change(document);
     if (session.measurement !== undefined) tell(() => connection.sendNotification(methods.marksChanged));
   });
-  documents.onDidClose(({ document }) => session.close(document.uri));
+  documents.onDidClose(({ document }) => {
+    session.close(document.uri);
+    for (const uri of explained) if (readExplainUri(uri)?.target.file === fileOf(document.uri)) explained.delete(uri);
+  });
   connection.onDidChangeWatchedFiles(({ changes }) => session.filesChanged(changes.map(({ uri }) => fileOf(uri))));
 
   connection.onCodeLens(({ textDocument }) =>
@@ -247,7 +268,7 @@ export function serve(connection: Connection, sources: Sources): void {
         asked.catch(() => undefined),
         () => undefined,
       );
-      const value = view === undefined ? undefined : hover(view, place, known, sources.now());
+      const value = view === undefined ? undefined : hover(view, place, known, { now: sources.now(), links: options.links === true });
       return value === undefined ? null : { contents: { kind: 'markdown' as const, value } };
     }),
   );
@@ -263,6 +284,17 @@ export function serve(connection: Connection, sources: Sources): void {
     guarded<Life | null>('life', null, async () => {
       const life = await session.ask(uri, (analysis, file) => analysis.life(tokenOf(token), file, position));
       return life === undefined || session.view(uri)?.version !== version ? null : { uri, version, ...life };
+    }),
+  );
+
+  connection.onRequest('workspace/textDocumentContent', ({ uri }: { readonly uri: string }, token: CancellationToken) =>
+    guarded('explain', { text: '' }, async () => {
+      const asked = readExplainUri(uri);
+      if (asked === undefined) return { text: '' };
+      const { file, function: name, line } = asked.target;
+      explained.add(uri);
+      const explanation = await session.askOfFile(file, (analysis, at) => analysis.explain(tokenOf(token), at, { name, line }));
+      return { text: explainText(asked, explanation, session.measurement) };
     }),
   );
 
@@ -330,6 +362,7 @@ function clientOf({ capabilities: { workspace } }: InitializeParams): Client {
     dynamicConfiguration: workspace?.didChangeConfiguration?.dynamicRegistration === true,
     watchedFiles: workspace?.didChangeWatchedFiles?.dynamicRegistration === true,
     refresh: workspace?.codeLens?.refreshSupport === true && workspace.inlayHint?.refreshSupport === true,
+    contents: workspace?.textDocumentContent !== undefined,
   };
 }
 

@@ -181,6 +181,14 @@ export class Session {
     return question(analysis, open.file);
   }
 
+  /** As `ask`, of a file that need not be open. */
+  async askOfFile<T>(file: string, question: (analysis: Analysis, file: string) => Promise<T>): Promise<T | undefined> {
+    const uri = uriOf(file);
+    if (this.#open.has(uri)) return this.ask(uri, question);
+    const analysis = await this.#analysisOf(file);
+    return analysis === undefined ? undefined : question(analysis, file);
+  }
+
   versionOf(file: string): number | null {
     return this.#open.get(uriOf(file))?.document.version ?? null;
   }

@@ -3,7 +3,8 @@
  *
  * Tests put their own here, and a server without one of them still does what the other allows. Depends on: protocol.
  */
-import type { Diagnostic, FunctionFact, Life, OutputParams, Position, ProfileOutcome, ServerSettings } from '../protocol.ts';
+import type { Figures } from '../compiled/explain.ts';
+import type { Diagnostic, Explanation, FunctionFact, Life, OutputParams, Position, ProfileOutcome, ServerSettings } from '../protocol.ts';
 
 export interface CancelToken {
   readonly isCancelled: boolean;
@@ -22,6 +23,7 @@ export interface Analysis {
   /** Markdown about the array or rule at a place. */
   hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
   life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+  explain(token: CancelToken, file: string, wanted: { readonly name: string; readonly line: number }): Promise<Explanation | undefined>;
   dispose?(): void;
 }
 
@@ -37,8 +39,13 @@ export interface RunOptions {
   readonly output: (line: OutputParams) => void;
 }
 
+export interface Measured extends Omit<ProfileOutcome, 'notReached'> {
+  /** The programs that it compiled; absent when none were. */
+  readonly programs?: readonly Figures[];
+}
+
 /** Runs a program and measures it. Never rejects for what the program does: the outcome says it. */
-export type Measure = (options: RunOptions, token: CancelToken) => Promise<Omit<ProfileOutcome, 'notReached'>>;
+export type Measure = (options: RunOptions, token: CancelToken) => Promise<Measured>;
 
 export interface Sources {
   /** Loaded on first use, after the handshake: TypeScript alone takes more than half a second. */

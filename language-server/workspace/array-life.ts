@@ -1,15 +1,17 @@
 /**
- * What a person may want to know of the array under the caret: its type, where its life begins and ends, who uses it.
+ * Where the life of the array under the caret begins and ends, and who uses it.
  *
  * Read from the lowered function alone, so it answers at once: the first write, the reads, and what frees it.
- * Depends on: lower/ir, libraries, protocol.
+ * Depends on: lower/ir, libraries, explained, protocol.
  */
 import { callOf } from '../libraries/model.ts';
 import { models } from '../libraries/index.ts';
 import { reads, type Event, type Local, type LoweredFunction, type Project, type Span, type Unit } from '../lower/ir.ts';
 import type { Life, LifeRange, Position } from '../protocol.ts';
+import { holdsArrays } from './explained.ts';
 
-interface Found {
+/** A named local that stands at an offset. */
+export interface Found {
   readonly fn: LoweredFunction;
   readonly local: Local;
   readonly name: string;
@@ -18,20 +20,20 @@ interface Found {
 type Place = (span: Span) => { readonly start: Position; readonly end: Position };
 
 /** The innermost function at an offset, and the named local that is declared or read there. */
-function find(unit: Unit, offset: number): Found | undefined {
+export function find(unit: Unit, offset: number): Found | undefined {
   const around = [...unit.functions.values()]
     .filter((fn) => fn.span.start <= offset && offset <= fn.span.end && fn.kind !== 'fields')
     .sort((a, b) => a.span.end - a.span.start - (b.span.end - b.span.start));
   for (const fn of around) {
     for (const [local, fact] of fn.locals.entries()) {
-      if (fact.name !== undefined && fact.span !== undefined && holds(fact.span, offset) && device(fact.type.holds))
+      if (fact.name !== undefined && fact.span !== undefined && holds(fact.span, offset) && holdsArrays(fact.type.holds))
         return { fn, local, name: fact.name };
     }
     for (const block of fn.blocks) {
       for (const event of block.events) {
         if (event.kind !== 'copy' || !holds(event.span, offset)) continue;
         const fact = fn.locals[event.from];
-        if (fact?.name !== undefined && device(fact.type.holds) && event.span.end - event.span.start === fact.name.length)
+        if (fact?.name !== undefined && holdsArrays(fact.type.holds) && event.span.end - event.span.start === fact.name.length)
           return { fn, local: event.from, name: fact.name };
       }
     }
@@ -40,15 +42,14 @@ function find(unit: Unit, offset: number): Found | undefined {
 }
 
 const holds = (span: Span, offset: number): boolean => span.start <= offset && offset <= span.end;
-const device = (what: string): boolean => what === 'array' || what === 'tree' || what === 'owner';
 
-interface Use {
+export interface Use {
   readonly span: Span;
   readonly how: 'reads' | 'frees' | 'donates' | 'returns';
 }
 
 /** The events that write and use a local, through temporaries. */
-function usesOf({ fn, local }: Found): { readonly born: readonly Span[]; readonly uses: readonly Use[] } {
+export function usesOf({ fn, local }: Found): { readonly born: readonly Span[]; readonly uses: readonly Use[] } {
   const born: Span[] = [];
   const uses: Use[] = [];
   const copies = new Set<Local>();
@@ -86,25 +87,6 @@ function howUsed(event: Event, is: (local: Local) => boolean): Use['how'] {
   return event.arguments.some((argument, i) => is(argument.local) && (call?.arguments?.[i] ?? call?.arguments?.rest) === 'disposes')
     ? 'frees'
     : 'reads';
-}
-
-export function hoverAt(_project: Project, unit: Unit, offset: number, lineOf: (span: Span) => number): string | undefined {
-  const found = find(unit, offset);
-  if (found === undefined) return undefined;
-  const fact = found.fn.locals[found.local]!;
-  const { born, uses } = usesOf(found);
-  const first = born[0];
-  const last = uses.at(-1);
-  const freed = uses.filter(({ how }) => how === 'frees');
-  const lines = [
-    `**\`${found.name}\`** ${fact.type.holds === 'tree' ? 'holds device arrays' : `is a device array${fact.type.name === undefined ? '' : ` (\`${fact.type.name}\`)`}`}`,
-  ];
-  if (first !== undefined) lines.push(`alive from line ${lineOf(first)}${last === undefined ? '' : ` to line ${lineOf(last.span)}`}`);
-  if (fact.kind === 'using') lines.push('freed at the end of its block');
-  else if (freed.length > 0) lines.push(`freed on line ${[...new Set(freed.map(({ span }) => lineOf(span)))].join(', ')}`);
-  const given = uses.filter(({ how }) => how === 'donates');
-  if (given.length > 0) lines.push(`donated on line ${[...new Set(given.map(({ span }) => lineOf(span)))].join(', ')}`);
-  return lines.join('  \n');
 }
 
 export function lifeAt(_project: Project, unit: Unit, offset: number, place: Place): Pick<Life, 'name' | 'ranges'> | undefined {

@@ -10,6 +10,7 @@ import path from 'node:path';
 import type { CodeAction, CodeLens, Hover, InlayHint } from 'vscode-languageserver';
 import { methods, type AllocatorComparison, type Marks, type ProfileOutcome } from '../../language-server/protocol.ts';
 import { uriOf } from '../../language-server/lsp/convert.ts';
+import { explainUri } from '../../language-server/lsp/explain-document.ts';
 import type { Measure } from '../../language-server/lsp/sources.ts';
 import { fact, finding, program, report, wire, type Wire, type WireOptions } from './wire.ts';
 
@@ -252,6 +253,30 @@ describe('language server', function () {
     const refused = await untrusted.client.sendRequest<AllocatorComparison>(methods.compareAllocators, { file });
     assert.equal(refused.state, 'refused');
     assert.equal(asked.length, 3);
+  });
+
+  it('explains a compiled function in documents that say so where the text is not enough', async () => {
+    const compiled = { values: 4, inPlace: 1, space: 2, copies: 1, copyBytes: 2 ** 20 };
+    const stages = { plan: 'the plan\n', schedule: 'the schedule\n', ir: null, trace: null };
+    const wired = await start({
+      analysis: {
+        functions: (_, at) => Promise.resolve([fact(at, 'step', 2, { compiled })]),
+        explain: (_, __, { name }) => Promise.resolve({ name, stages, why: 'the shape of `x` is not known' }),
+      },
+    });
+    await wired.open(file, program);
+    await wired.findings(file, 1);
+    assert.ok(titles(await lensesOf(wired)).includes('2: explain: 1 updated in place, 2 reuse space, 1 copy 1.0 MiB'));
+    const target = { file, function: 'step', line: 2 };
+    const textOf = async (uri: string): Promise<string> =>
+      (await wired.client.sendRequest<{ text: string }>('workspace/textDocumentContent', { uri })).text;
+    const plan = await textOf(explainUri(target, 'plan'));
+    assert.match(plan, /^step · plan: .*\ntrain\.ts:2:1 · also: schedule · ir · trace\n\nthe plan\n$/);
+    assert.match(
+      await textOf(explainUri(target, 'trace')),
+      /The text alone doesn't say enough: the shape of `x` is not known\.\nProfile it/,
+    );
+    assert.equal(await textOf('tidemark-explain:/step.plan?nonsense'), '');
   });
 
   it('says at the hover what was measured on the line', async () => {

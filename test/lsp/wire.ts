@@ -107,6 +107,7 @@ const nothingKnown: Analysis = {
   functions: () => Promise.resolve([]),
   hover: () => Promise.resolve(undefined),
   life: () => Promise.resolve(undefined),
+  explain: () => Promise.resolve(undefined),
 };
 
 /** A finding of one word on one line. */
