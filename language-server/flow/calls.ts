@@ -11,6 +11,7 @@ import { siteOf, type Place } from './events.ts';
 import { environmentOfClass, memberOf } from './properties.ts';
 import { libraryCall } from './library-calls.ts';
 import { members } from './collections.ts';
+import { isScopeName, looseScope } from './scopes.ts';
 import type { State } from './state.ts';
 import { anonymous, closureValue, hostValue, type Value } from './values.ts';
 
@@ -156,6 +157,9 @@ export function unknownCall(
   args: readonly Value[],
   site: CallSite,
 ): readonly Exit[] {
+  const [callback] = args;
+  if (callback?.kind === 'closure' && site.event?.callee.kind === 'value' && isScopeName(engine, site.event.callee.name))
+    return looseScope(engine, state, callback, site);
   if (receiver !== undefined && state.node(receiver)?.shape !== 'array') escape(engine, state, receiver, site.span);
   // Down-levelled asynchronous code: its states are pieces of a function, no function.
   const pieces =

@@ -5,7 +5,7 @@
  */
 import { callOf, type ArgumentVerb, type Call } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { deadAmong, escape, kill, leaves, modelOf, read } from './arrays.ts';
+import { deadAmong, escape, kill, leaves, modelOf, read, setLife } from './arrays.ts';
 import { libraryOf, make } from './making.ts';
 import { callback } from './callbacks.ts';
 import { collectionCall } from './collection-calls.ts';
@@ -14,7 +14,7 @@ import { returned, then, type CallSite, type Engine, type Exit } from './engine.
 import { siteOf, type Place } from './events.ts';
 import { scopeCall, startsPromise } from './scopes.ts';
 import type { State } from './state.ts';
-import { emptyFields, hostValue, objectValue, type Node, type Value } from './values.ts';
+import { emptyFields, hostValue, objectValue, type Node, type ObjectId, type Value } from './values.ts';
 
 export function libraryCall(
   engine: Engine,
@@ -191,7 +191,20 @@ export function effects(
     else one(value, verb, spans[i] ?? site.span);
   });
   if (call?.readsUntilSettled && state.scopes.length > 0) startsPromise(engine, state, args, site);
+  if (call?.note === 'fills' && receiver?.kind === 'object') fill(state, receiver.id, args);
   void name;
+}
+
+/** What is put into an owner is its own, unless it is an owner itself: that stays with whoever holds it. */
+function fill(state: State, receiver: ObjectId, args: readonly Value[]): void {
+  const life = state.get(receiver)?.life;
+  if (life?.empty === true && !args.every((value) => state.node(value)?.life?.owner === true)) setLife(state, receiver, { empty: false });
+}
+
+/** An object known to its last property, and that one isn't among them. */
+function isWithout(state: State, value: Value, name: string): boolean {
+  const node = state.node(value);
+  return node !== undefined && node.life === undefined && !node.open && !node.fields.has(name);
 }
 
 /** Reads arrays, and what a recorder holds. */
@@ -314,6 +327,8 @@ export function result(
       { shape: 'promise', fields: new Map([['rejected', hostValue('rejected;')]]), pool: [], open: false, many: false, type: site.type },
       engine.dropped(state),
     );
+  if (call?.emptyWithout !== undefined && args.every((value) => isWithout(state, value, call.emptyWithout!)))
+    leaves(state, value, (leaf) => setLife(state, leaf, { empty: true }));
   if (call?.note === 'kept') leaves(state, value, (leaf, node, life) => state.put(leaf, { ...node, life: { ...life, scope: 0 } }));
   void name;
   void library;

@@ -11,7 +11,7 @@ import type { Walker } from './walk.ts';
 /** Nobody holds this object any more. */
 export function drop(walker: Walker, state: State, id: ObjectId, node: Node): void {
   const life = node.life;
-  if (life === undefined || life.dead || life.escaped || life.traced || life.part !== undefined || node.many) return;
+  if (life === undefined || life.dead || life.escaped || life.traced || life.part !== undefined || life.empty || node.many) return;
   if (life.scope > 0 || life.refs <= 0) return;
   if (life.origin === 'field') return;
   if (life.origin === 'caller' && !consumes(walker, life.library)) return;

@@ -4,13 +4,13 @@
  * Depends on: events, host-values, losses, arrays, state, values, lower/ir.
  */
 import { reads, successors, writes, type Block, type BlockId, type Local, type LoweredFunction, type Span } from '../lower/ir.ts';
-import { read } from './arrays.ts';
+import { leaves, read } from './arrays.ts';
 import type { Exit } from './engine.ts';
 import { step, type Place } from './events.ts';
 import { assume, truthOf } from './host-values.ts';
 import { reportLost } from './losses.ts';
 import type { State } from './state.ts';
-import { hostValue, undefinedValue, type Node, type Value } from './values.ts';
+import { emptyFields, hostValue, undefinedValue, type Node, type Value } from './values.ts';
 import type { Walker } from './walk.ts';
 
 interface FunctionShape {
@@ -95,6 +95,7 @@ function runBlock(
     if (block.handler !== undefined && (event.kind === 'await' || (event.kind === 'call' && event.callee.kind === 'value'))) {
       const other = state.fork();
       other.caught = true;
+      if (event.kind === 'await') rejected(other, other.local(event.value));
       work.push({ state: other, block: block.handler, index: 0, back: false });
     }
     const exits = step(walker, state, event, place);
@@ -170,6 +171,16 @@ function shapeOf(fn: LoweredFunction): FunctionShape {
   const made = { live: liveness(fn), joins: joins(fn), inLoop: new Set(fn.blocks.flatMap((block) => block.loop ?? [])) };
   shapes.set(fn, made);
   return made;
+}
+
+/** A promise that fails yields nothing: what only its value would have held was never made. */
+function rejected(state: State, promise: Value): void {
+  const node = state.node(promise);
+  const value = node?.fields.get('value');
+  if (node?.shape !== 'promise' || promise.kind !== 'object' || value === undefined) return;
+  state.change(promise.id, { fields: emptyFields });
+  const held = state.reachable();
+  leaves(state, value, (id) => void (held.has(id) || state.heap.delete(id)));
 }
 
 /** A loop over a list of unknown length has freed the members it saw: it has freed the list. */

@@ -280,6 +280,7 @@ export function lostBy(engine: Engine, state: State, old: readonly Value[], span
         life.scope === 0 &&
         life.origin !== 'caller' &&
         life.part === undefined &&
+        !life.empty &&
         !node.many
       )
         candidates.push({ id, node });

@@ -54,9 +54,7 @@ export function scopeCall(
         { kind: 'asyncScope', span: site.span, function: next.frame.fn.id, library: model.id, how, scope: model.scopeName ?? 'scope' },
         next.frame.context,
       );
-      for (const [id, node] of next.heap)
-        if (node.life !== undefined && node.life.scope >= depth)
-          next.put(id, { ...node, life: { ...node.life, escaped: true, scope: depth - 1 } });
+      release(next, depth);
       return {
         state: next,
         kind: 'return',
@@ -79,6 +77,29 @@ export function scopeCall(
     end(next, depth, exit.value, site.span, model);
     return exit;
   });
+}
+
+/** A scope of a value that the text has no type for (`this.tf.tidy(…)`): it may well free what its callback makes. */
+export function looseScope(engine: Engine, state: State, target: Value, site: CallSite): readonly Exit[] {
+  state.scopes.push({ span: site.span, library: '' });
+  const depth = state.scopes.length;
+  return engine.callValue(state, target, undefined, [], { ...site, tag: ' scope' }).map((exit) => {
+    exit.state.scopes.length = depth - 1;
+    release(exit.state, depth);
+    return exit;
+  });
+}
+
+/** Does a model call a scope what the text calls this (`tidy` in `this.tf.tidy`)? */
+export function isScopeName(engine: Engine, text: string): boolean {
+  const name = text.slice(text.lastIndexOf('.') + 1);
+  return text !== name && [...engine.models.values()].some((model) => model.calls[name]?.role?.kind === 'scope');
+}
+
+/** Nothing more is said of what was made in a scope. */
+function release(state: State, depth: number): void {
+  for (const [id, { life, ...node }] of state.heap)
+    if (life !== undefined && life.scope >= depth) state.put(id, { ...node, life: { ...life, escaped: true, scope: depth - 1 } });
 }
 
 function unused(place: Place, site: CallSite): boolean {

@@ -82,6 +82,8 @@ export interface Life {
   /** Stands for a value of a trace. */
   readonly traced: boolean;
   readonly owner: boolean;
+  /** An owner that has nothing of its own yet: to lose it loses nothing. */
+  readonly empty?: boolean;
   /** A child of a tree of unknown form: freed with it, never lost by itself. */
   readonly part?: ObjectId;
   readonly lastRef?: Span;
@@ -137,7 +139,7 @@ export function nodeKey(node: Node): string {
   const text = `${node.shape}${node.many ? '*' : ''}${node.open ? '…' : ''}{${[...node.fields].map(([k, v]) => `${k}:${v.key}`).join(',')}|${node.pool.map((v) => v.key).join(',')}}${
     life === undefined
       ? ''
-      : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
+      : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''}${life.empty ? '0' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
   }${(node.pending ?? []).map((p) => p.id).join()}`;
   // Texts are long and compared often: equal texts share a short name.
   const short = shortKeys.get(text) ?? `#${shortKeys.size}`;

@@ -73,8 +73,10 @@ export interface Call {
   readonly countOf?: number;
   /** Yields an array only when this argument is true (`optimizer.minimize(f, true)`). */
   readonly onlyIfTrue?: number;
-  /** Frees nothing, but ends the life of a previous content of the receiver (`variable.assign`). */
-  readonly note?: string;
+  /** What is made owns nothing, unless an argument has this property, until a call that `fills` it gives it something new. */
+  readonly emptyWithout?: string;
+  /** What else is to be known: the result records what it is given (`recorder`), outlives scopes (`kept`), rejects (`throws`); the receiver is filled (`fills`). */
+  readonly note?: 'recorder' | 'kept' | 'throws' | 'fills';
   /** The entry of the runtime's op table that has the same shape rule, and how arguments map to it. */
   readonly op?: string;
 }

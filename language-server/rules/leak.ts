@@ -201,5 +201,32 @@ export const cases: Cases = {
     }
     return t;
   }`,
+    `
+  import * as tf from '@tensorflow/tfjs';
+  export class Fitted {
+    private readonly tf: any;
+    private base: tf.LayersModel | undefined;
+    joint: tf.Sequential = tf.sequential();
+    constructor(library: any) {
+      this.tf = library;
+    }
+    sum(t: tf.Tensor): number {
+      return this.tf.tidy(() => t.square().sum().dataSync()[0]!);
+    }
+    join(): void {
+      const joint = tf.sequential();
+      if (this.base !== undefined) joint.add(this.base);
+      this.joint = joint;
+    }
+    async load(url: string): Promise<void> {
+      this.base?.dispose();
+      this.base = undefined;
+      try {
+        this.base = await tf.loadLayersModel(url);
+      } catch (error) {
+        console.error(error);
+      }
+    }
+  }`,
   ],
 };
