@@ -3,15 +3,16 @@
  *
  *     peak = arguments + outputs - aliased outputs + temporaries      (as XLA counts; here measured and planned agree)
  *
- * Depends on: core, layout, executable.
+ * Depends on: core, layout, copies, control, executable.
  */
 import { printAval } from '../core/aval.ts';
 import type { Variable } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 import type { Analysis, DonationOutcome, OutputPlan, Recomputed, StoredValue } from './executable.ts';
-import type { Node } from './fuse.ts';
+import type { Bodies } from './control.ts';
+import { copiesInside, copiesOf, madeBy } from './copies.ts';
 import type { Layout } from './layout.ts';
-import { roundedBytes, type Copy } from './storage.ts';
+import { roundedBytes } from './storage.ts';
 
 export interface AnalyseInput {
   readonly layout: Layout;
@@ -25,6 +26,7 @@ export interface AnalyseInput {
   readonly peakWith: (donated: readonly boolean[]) => number;
   readonly argumentCount: number;
   readonly recomputed: readonly Recomputed[];
+  readonly bodies: Bodies;
 }
 
 /** The arena counts whole from the call's start to its end, so the planned peak is this sum. */
@@ -43,14 +45,11 @@ export function analyse(input: AnalyseInput): Analysis {
   const undonated = inputs.reduce((sum, { aval }, i) => sum + (donated[i] ? 0 : roundedBytes(aval)), 0);
   const lowerBoundBytes = Math.min(peakBytes, undonated + layout.aliveBytes);
   const packing = layout.arenaBytes - layout.arenaBoundBytes;
-  const copies = layout.stored.copies.map((copy) => ({
-    bytes: roundedBytes(copy.result.aval),
-    place: places.of(placeOf(layout, copy.result)),
-    reason: reasonOf(copy, layout, inputs, input.paths),
-  }));
+  const outside = copiesOf(layout, inputs, input.paths);
+  const copies = [...outside, ...copiesInside(layout, input.bodies)].map((copy) => ({ ...copy, place: places.of(copy.place) }));
   const copyBytes = Math.min(
     peakBytes - lowerBoundBytes - packing,
-    copies.reduce((sum, { bytes }) => sum + bytes, 0),
+    outside.reduce((sum, { bytes }) => sum + bytes, 0),
   );
   const outcomes = donationsOf(input);
   return {
@@ -87,40 +86,6 @@ function makePlaces() {
     return list.length - 1;
   };
   return { list, of };
-}
-
-export type Made = { readonly place: Place | undefined; readonly role?: 'gradient' | 'again' };
-
-export function madeBy(node: Node, result: number): Made {
-  if (node.kind === 'control') return { place: node.equation.place, ...(node.equation.role ? { role: node.equation.role } : {}) };
-  const { place, role } = node.kernel.results[result]!;
-  return { place, ...(role ? { role } : {}) };
-}
-
-function placeOf(layout: Layout, variable: Variable): Place | undefined {
-  for (const node of layout.order) {
-    const result = node.results.indexOf(variable);
-    if (result >= 0) return madeBy(node, result).place;
-  }
-  return undefined;
-}
-
-const written = (place: Place | undefined): string =>
-  place === undefined ? '' : ` at ${place.file.replace(/^.*[\\/]/, '')}:${place.line}`;
-
-function reasonOf({ target, because, readAt }: Copy, layout: Layout, inputs: readonly Variable[], paths: readonly string[]): string {
-  const input = inputs.indexOf(target);
-  const name = input >= 0 ? `\`${paths[input] ?? `argument ${input}`}\`` : printAval(target.aval);
-  switch (because) {
-    case 'argument':
-      return `${name} is an argument that is not donated`;
-    case 'output':
-      return `${name} is also returned`;
-    case 'read later': {
-      const node = readAt === undefined ? undefined : layout.order[readAt];
-      return node === undefined ? `${name} is read by the same step` : `${name} is read later${written(madeBy(node, 0).place)}`;
-    }
-  }
 }
 
 function donationsOf({

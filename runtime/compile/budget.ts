@@ -4,13 +4,14 @@
  * Round by round: what to recompute is chosen on the profile of the present plan, the program is fused and planned anew,
  * and the round counts only when the planned peak, or what lies above the budget, went down. What turns out superfluous
  * at the end is taken back, most arithmetic first. Only values of the program itself are recomputed, not those inside of
- * the bodies of loops. Depends on: core, recompute, analyse, layout, storage.
+ * the bodies of loops. Depends on: core, recompute, analyse, copies, layout, storage.
  */
 import { printAval } from '../core/aval.ts';
 import { budgetTooSmall, type BudgetBuffer, type OutOfMemoryError } from '../core/errors.ts';
 import type { Variable } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
-import { madeBy, peakOf } from './analyse.ts';
+import { peakOf } from './analyse.ts';
+import { madeBy } from './copies.ts';
 import type { Recomputed } from './executable.ts';
 import { picksFor, profileOf, rewritten, type Repetition, type Scene } from './recompute.ts';
 import { roundedBytes } from './storage.ts';

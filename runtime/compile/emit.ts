@@ -2,12 +2,12 @@
  * The steps of a layout: launches with locations, copies where something could not be written over, and control flow.
  *
  * A step that would copy a value onto itself is left out; that is how views, forwarded carries and donated identities cost
- * nothing. Every layout is judged before its steps are used. Depends on: core, layout, judge, body, fuse.
+ * nothing. Every layout is judged before its steps are used. Depends on: core, layout, judge, control-steps, fuse.
  */
 import { knownBytes, type KnownAval } from '../core/aval.ts';
 import type { Variable } from '../core/program.ts';
 import { copyKernel } from './copy-kernel.ts';
-import { controlSteps } from './control.ts';
+import { controlSteps } from './control-steps.ts';
 import type { Location, Step } from './executable.ts';
 import type { Node } from './fuse.ts';
 import { faultsOf, type Act, type Stretch } from './judge.ts';
@@ -91,12 +91,14 @@ function judge({ layout, inputs, donated, outputs, bodies }: EmitInput): void {
         name: node.kind === 'kernel' ? node.kernel.name : node.equation.op.id,
         reads: operands,
         writes: node.results.map(stretch),
-        ...(scratch === undefined ? {} : { scratch: { at: scratch, bytes: bodies.scratchOf(node) } }),
+        ...(scratch === undefined ? {} : { scratch: { at: scratch, bytes: bodies.scratchOf(node, layout.stored) } }),
         mayOverwrite: node.results.flatMap((_, write) =>
-          (node.kind === 'kernel' && node.target !== undefined ? [node.target] : overwritable(node, write)).map((read) => ({
-            write,
-            read,
-          })),
+          (node.kind === 'kernel' && node.target !== undefined ? [node.target] : overwritable(node, write, layout.stored.rootOf)).map(
+            (read) => ({
+              write,
+              read,
+            }),
+          ),
         ),
       },
     ];

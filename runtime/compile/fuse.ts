@@ -31,9 +31,14 @@ export type Node =
       readonly equation: Equation<Op>;
       readonly operands: readonly Variable[];
       readonly results: readonly Variable[];
-      /** Results that start as the value of an operand and are updated in place: carries. */
-      readonly carries: readonly { readonly result: number; readonly operand: number }[];
+      /** Results that may lie over an operand; in a loop these start as its value and are updated in place: carries. */
+      readonly carries: readonly Overwrite[];
     };
+
+export interface Overwrite {
+  readonly result: number;
+  readonly operand: number;
+}
 
 export interface Fused {
   readonly nodes: readonly Node[];
@@ -48,9 +53,11 @@ export interface FuseOptions {
   readonly merge: 'all' | ReadonlySet<Variable>;
   /** Kernels that other attempts on the same program wrote already. */
   readonly written?: Map<string, Node>;
+  /** Results of a choice that may lie over an operand. */
+  readonly overwritesOf: (equation: Equation<Op>) => readonly Overwrite[];
 }
 
-export function fuse(flat: Flat, { eagerness, merge, written = new Map() }: FuseOptions): Fused {
+export function fuse(flat: Flat, { eagerness, merge, overwritesOf, written = new Map() }: FuseOptions): Fused {
   const numbers = new Map(flat.equations.flatMap(({ outputs }) => outputs).map((variable, i) => [variable, i]));
   const forced = new Set<Variable>();
   const apart = new Set<Variable>();
@@ -63,7 +70,7 @@ export function fuse(flat: Flat, { eagerness, merge, written = new Map() }: Fuse
       const key = `${circumstances}: ${group.results.map((variable) => numbers.get(variable)).join()}`;
       const known = written.get(key);
       if (known !== undefined) return known;
-      const node = nodeOf(group, definitions);
+      const node = nodeOf(group, definitions, overwritesOf);
       written.set(key, node);
       return node;
     };
@@ -112,10 +119,10 @@ function groupsOf(flat: Flat, { stored, aliases, products }: Decision): GroupOf[
   return groups;
 }
 
-function nodeOf(group: GroupOf, definitions: Definitions): Node {
+function nodeOf(group: GroupOf, definitions: Definitions, overwritesOf: FuseOptions['overwritesOf']): Node {
   if (group.control !== undefined) {
     const operands = group.control.inputs.filter((atom): atom is Variable => !isLiteral(atom));
-    return { kind: 'control', equation: group.control, operands, results: group.results, carries: carriesOf(group.control) };
+    return { kind: 'control', equation: group.control, operands, results: group.results, carries: carriesOf(group.control, overwritesOf) };
   }
   const written = writeKernel(group, definitions);
   if (written.operands.length + written.results.length > maxOperands) throw new Unfit(largestInside(group, definitions));
@@ -160,8 +167,9 @@ function largestInside(group: GroupOf, definitions: Definitions): Variable {
   return best ?? group.results.at(-1)!;
 }
 
-function carriesOf(equation: Equation<Op>): { readonly result: number; readonly operand: number }[] {
+function carriesOf(equation: Equation<Op>, overwritesOf: FuseOptions['overwritesOf']): readonly Overwrite[] {
   const form = formOf(equation);
+  if (form?.kind === 'choice') return overwritesOf(equation);
   const from = form?.kind === 'loop' ? form.constants : form?.kind === 'while' ? form.conditionConstants + form.bodyConstants : undefined;
   const count = form?.kind === 'loop' ? form.carries : equation.outputs.length;
   return from === undefined ? [] : Array.from({ length: count }, (_, i) => ({ result: i, operand: from + i }));

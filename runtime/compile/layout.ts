@@ -19,12 +19,14 @@ export interface LayoutInput {
   readonly inputs: readonly Variable[];
   readonly donated: readonly boolean[];
   readonly outputs: readonly Variable[];
-  /** Bytes that a node needs only while it runs. */
-  readonly scratchOf: (node: Node) => number;
+  /** Bytes that a node needs only while it runs, and with what it writes over its operands; absent: at the least. */
+  readonly scratchOf: (node: Node, stored?: Stored) => number;
   /** Outputs that go straight to a region of their own, outside this plan: output position -> region. */
   readonly elsewhere?: ReadonlyMap<number, number>;
-  /** Bodies: an output may take the buffer of its own carry only; output i is the next value of input first + i. */
-  readonly carries?: { readonly first: number; readonly count: number };
+  /** Bodies: which input's buffer an output may take, and no other: output position -> input position. */
+  readonly takes?: ReadonlyMap<number, number>;
+  /** Bodies: regions just large enough for an output that ends in them, free before that: output position -> region. */
+  readonly rooms?: ReadonlyMap<number, number>;
   /** Milliseconds for the search after the quick answer; 0: none, which makes the layout a pure function of the program. */
   readonly searchMs: number;
   /** An order to use as it is. */
@@ -68,8 +70,9 @@ export function layout(input: LayoutInput): Layout {
   const order = input.order ?? (found === undefined ? [] : found.order.map((i) => fused.nodes[i]!));
   const stored = store({ fused, order, inputs, donated, outputs });
   const elsewhere = elsewhereOf(input, stored);
-  const own = (pair: Pair): boolean => carriesTake(pair, input.carries);
+  const own = (pair: Pair): boolean => mayTake(pair, input.takes);
   const pinned = new Map(stored.pairs.filter(own).map(({ input: from, output }) => [stored.storageOf(outputs[output]!), from]));
+  const rooms = new Map([...(input.rooms ?? [])].map(([output, region]) => [stored.storageOf(outputs[output]!), region]));
   const wishes: Wish[] = [];
   for (const storage of stored.storages) {
     const fixedInput = storage.input ?? pinned.get(storage);
@@ -79,11 +82,11 @@ export function layout(input: LayoutInput): Layout {
       bytes: storage.bytes,
       born: storage.born,
       dies: storage.dies,
-      ...placeWish(fixedInput, storage, input, stored),
+      ...placeWish(fixedInput === undefined ? rooms.get(storage) : 1 + fixedInput, storage, input, stored),
     });
   }
   order.forEach((node, step) => {
-    const bytes = scratchOf(node);
+    const bytes = scratchOf(node, stored);
     if (bytes > 0) wishes.push({ node, bytes, born: step, dies: step + 1 });
   });
   const regions = [
@@ -91,6 +94,7 @@ export function layout(input: LayoutInput): Layout {
     ...inputs.flatMap((variable, i) =>
       donated[i] && roundedBytes(variable.aval) > 0 ? [{ id: 1 + i, kind: 'donated' as const, bytes: roundedBytes(variable.aval) }] : [],
     ),
+    ...[...rooms].map(([{ bytes }, id]) => ({ id, kind: 'donated' as const, bytes })),
   ];
   const plan = planRegions(wishes, regions, searchMs > 0 ? { alignment, deadline: { now, until: now() + searchMs } } : { alignment });
   const at = (wish: Wish): Location => locationFrom(plan.placements.get(wish)!);
@@ -120,30 +124,29 @@ export function layout(input: LayoutInput): Layout {
   };
 }
 
-const carriesTake = ({ input, output }: Pair, carries: LayoutInput['carries']): boolean =>
-  carries === undefined || (output < carries.count && input === carries.first + output);
+const mayTake = ({ input, output }: Pair, takes: LayoutInput['takes']): boolean => takes === undefined || takes.get(output) === input;
 
-/** In a body nothing that has to be moved at the end may lie in a carry's buffer. */
+/** In a body nothing that has to be moved at the end may lie in a buffer that is moved into. */
 function placeWish(
-  fixedInput: number | undefined,
+  region: number | undefined,
   storage: Storage,
-  { carries, outputs }: LayoutInput,
+  { takes, outputs }: LayoutInput,
   stored: Stored,
 ): Pick<Value, 'fixed' | 'regions'> {
-  if (fixedInput !== undefined) return { fixed: { region: 1 + fixedInput, offset: 0 } };
-  return carries !== undefined && outputs.some((variable) => stored.storageOf(variable) === storage) ? { regions: [0] } : {};
+  if (region !== undefined) return { fixed: { region, offset: 0 } };
+  return takes !== undefined && outputs.some((variable) => stored.storageOf(variable) === storage) ? { regions: [0] } : {};
 }
 
 const locationFrom = ({ region, offset }: Placement): Location => ({ region: Number(region), offset });
 
-function elsewhereOf({ outputs, elsewhere, carries }: LayoutInput, stored: Stored): Map<Storage, Location> {
+function elsewhereOf({ outputs, elsewhere, takes }: LayoutInput, stored: Stored): Map<Storage, Location> {
   const found = new Map<Storage, Location>();
   for (const [output, region] of elsewhere ?? []) {
     const storage = stored.storageOf(outputs[output]!);
     if (
       storage.input === undefined &&
       !found.has(storage) &&
-      !stored.pairs.some((pair) => carriesTake(pair, carries) && stored.storageOf(outputs[pair.output]!) === storage)
+      !stored.pairs.some((pair) => mayTake(pair, takes) && stored.storageOf(outputs[pair.output]!) === storage)
     )
       found.set(storage, { region, offset: 0 });
   }
@@ -168,7 +171,10 @@ function graphOf({ fused, inputs, donated, outputs, scratchOf }: LayoutInput): G
     makes: node.results.map(numberOf),
     scratch: scratchOf(node),
     overwrites: node.results.flatMap((variable, result) =>
-      overwritable(node, result).map((operand) => ({ result: numberOf(variable), operand: numberOf(node.operands[operand]!) })),
+      overwritable(node, result, (one) => rootOf(fused, one)).map((operand) => ({
+        result: numberOf(variable),
+        operand: numberOf(node.operands[operand]!),
+      })),
     ),
   }));
   return { bytes, inputs: inputList, nodes, outputs: [...new Set(outputs.map(numberOf))] };

@@ -49,6 +49,9 @@ export interface FusedProgram {
 export const fuseOnce = (program: Program<Op>, now: () => number): FusedProgram =>
   fuseFlat(program, materialised(split(simplify(flatten(program)))), now);
 
+/** How far one attempt goes. */
+type How = Pick<FuseOptions, 'eagerness' | 'merge'>;
+
 /** Attempts on one program, and what their plans need when nothing is donated. */
 function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
   const outputs = flat.outputs.map((atom) => {
@@ -57,11 +60,11 @@ function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
   });
   const bodies = makeBodies({ now });
   const written = new Map<string, Node>();
-  const attempt = (how: FuseOptions): FusedProgram => ({
+  const attempt = (how: How): FusedProgram => ({
     program,
     flat,
     outputs,
-    fused: fuse(flat, { ...how, written }),
+    fused: fuse(flat, { ...how, written, overwritesOf: bodies.overwritesOf }),
     bodies,
     layouts: new Map(),
   });
@@ -101,11 +104,7 @@ const lessFused = (equations: number): readonly Eagerness[] =>
  * Merges kernels as long as that raises no peak: all at once if that does it, else by halves, down to the single ones that
  * have to stay apart.
  */
-function withMerges(
-  eagerness: Eagerness,
-  attempt: (how: FuseOptions) => FusedProgram,
-  peakFor: (form: FusedProgram) => number,
-): FusedProgram {
+function withMerges(eagerness: Eagerness, attempt: (how: How) => FusedProgram, peakFor: (form: FusedProgram) => number): FusedProgram {
   let best = attempt({ eagerness, merge: new Set() });
   if (eagerness === 'none') return best;
   const whole = attempt({ eagerness, merge: 'all' });
@@ -226,6 +225,7 @@ export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Ex
       peakWith,
       argumentCount,
       recomputed,
+      bodies,
     }),
     peakWith,
   };

@@ -7,7 +7,7 @@
  *
  *     x (donated) ──> relu in place ──> update in place ──> output: one storage, in the donated region
  *
- * Depends on: core, fuse.
+ * Depends on: core, fuse, simplify.
  */
 import type { KnownAval } from '../core/aval.ts';
 import { knownBytes } from '../core/aval.ts';
@@ -15,6 +15,7 @@ import { pairDonations, type Pair } from '../core/donation.ts';
 import type { Variable } from '../core/program.ts';
 import { roundUp } from '../plan/problem.ts';
 import type { Fused, Node } from './fuse.ts';
+import { formOf } from './simplify.ts';
 
 export const alignment = 256;
 
@@ -90,7 +91,7 @@ export function store({ fused, order, inputs, donated, outputs }: StoreInput): S
         : undefined;
     };
     node.results.forEach((variable, result) => {
-      const candidates = overwritable(node, result).flatMap((operand) => free(node.operands[operand]!) ?? []);
+      const candidates = overwritable(node, result, root).flatMap((operand) => free(node.operands[operand]!) ?? []);
       const storage = chosen(
         candidates.filter(({ bytes }) => bytes === roundedBytes(variable.aval)),
         outputRoots.has(variable),
@@ -121,21 +122,33 @@ export function store({ fused, order, inputs, donated, outputs }: StoreInput): S
   return { storages, storageOf: (variable) => of.get(root(variable))!, rootOf: root, copies, pairs, lastRead };
 }
 
-/** Operands over which the result may be written, the target of an update first. */
-export function overwritable(node: Node, result: number): readonly number[] {
+/**
+ * Operands over which the result may be written, the target of an update first. One whose bytes are also read under
+ * another name (a view of it is an operand too) only where all of these may be written over.
+ */
+export function overwritable(node: Node, result: number, root: (variable: Variable) => Variable): readonly number[] {
+  const alone = (operand: number, others: readonly number[]): boolean =>
+    node.operands.every((one, at) => at === operand || root(one) !== root(node.operands[operand]!) || others.includes(at));
   if (node.kind === 'control')
-    return node.carries.filter((pair) => pair.result === result && once(node.operands, pair.operand)).map(({ operand }) => operand);
-  if (node.target !== undefined) return once(node.operands, node.target) ? [node.target] : [];
-  return node.kernel.inPlace.filter((pair) => pair.result === result).map(({ operand }) => operand);
+    return node.carries.filter((pair) => pair.result === result && alone(pair.operand, [])).map(({ operand }) => operand);
+  if (node.target !== undefined) return alone(node.target, []) ? [node.target] : [];
+  const all = node.kernel.inPlace.filter((pair) => pair.result === result).map(({ operand }) => operand);
+  return all.filter((operand) => alone(operand, all));
 }
 
-/** What a result starts from: the target of an update, the first value of a carry. */
+/** Of the results of a control-flow step, those that do lie over an operand. */
+export const overwritten = (
+  node: Extract<Node, { kind: 'control' }>,
+  { storageOf }: Pick<Stored, 'storageOf'>,
+): Extract<Node, { kind: 'control' }>['carries'] =>
+  node.carries.filter(({ result, operand }) => storageOf(node.results[result]!) === storageOf(node.operands[operand]!));
+
+/** What a result starts from: the target of an update, the first value of a carry; a choice writes its results anew. */
 function targetOf(node: Node, result: number): Variable | undefined {
+  if (node.kind === 'control' && formOf(node.equation)?.kind === 'choice') return undefined;
   const operand = node.kind === 'control' ? node.carries.find((pair) => pair.result === result)?.operand : node.target;
   return operand === undefined ? undefined : node.operands[operand];
 }
-
-const once = (operands: readonly Variable[], at: number): boolean => operands.filter((one) => one === operands[at]).length === 1;
 
 /** An output goes over a donated argument when it can, anything else over a temporary: the argument may serve an output. */
 function chosen(candidates: readonly Storage[], isOutput: boolean): Storage | undefined {

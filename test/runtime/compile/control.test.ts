@@ -45,6 +45,21 @@ const launchesInLoops = (steps: readonly Step[]): number =>
     0,
   );
 
+/** Copies that every round of a loop makes, and those in branches. */
+const copiesInside = (steps: readonly Step[], inside = false): number =>
+  steps.reduce((sum, step) => {
+    switch (step.kind) {
+      case 'launch':
+        return sum + (inside && step.kernel.name === 'copy' ? 1 : 0);
+      case 'loop':
+        return sum + copiesInside(step.body, true);
+      case 'while':
+        return sum + copiesInside([...step.condition, ...step.body], true);
+      case 'choice':
+        return sum + step.branches.reduce((all, branch) => all + copiesInside(branch, true), 0);
+    }
+  }, 0);
+
 describe('control flow', function () {
   this.timeout(60_000);
 
@@ -70,6 +85,20 @@ describe('control flow', function () {
       }
       return [state, ...sums];
     };
+  for (const reverse of [false, true])
+    onBoth(`loops of one to four rounds give what the unrolled ones give${reverse ? ' in reverse' : ''}`, async (device) => {
+      const body = trace('cell', cell, cellAvals);
+      for (const length of [1, 2, 3, 4]) {
+        const loop: Body = (operands) => runLoop(operands, { body, length, constants: 1, carries: 1, reverse });
+        const plain: Body = ([w, h, xs]) => {
+          let state = h!;
+          for (let i = 0; i < length; i++) state = cell([w!, state, xs!.slice(reverse ? length - 1 - i : i)])[0]!;
+          return [state];
+        };
+        const avals = [f32(8, 8), f32(4, 8), f32(length, 4, 8)];
+        assert.deepEqual((await run(device, loop, avals, [false, true]))[0], (await run(device, plain, avals))[0], `${length} rounds`);
+      }
+    });
   for (const reverse of [false, true])
     onBoth(`a loop over slices gives what the unrolled program gives${reverse ? ' in reverse' : ''}`, async (device) => {
       const avals = [f32(8, 8), f32(4, 8), f32(5, 4, 8)];
@@ -105,6 +134,94 @@ describe('control flow', function () {
     assert.equal(analysis.peakBytes, 2 * 64 * 64 * 4);
     assert.equal(steps.filter(({ kind }) => kind === 'launch').length, 1);
     assert.match(analysis.copies[0]!.reason, /argument that is not donated/);
+  });
+
+  it('a carry that cannot be written over changes between two buffers: no copy at any round, one after an odd number', () => {
+    const device = cpuDevice();
+    for (const length of [1, 2, 5, 8]) {
+      const { steps, analysis } = compiled(
+        device,
+        (operands) =>
+          runLoop(operands, {
+            body: trace('cell', ([w, h]) => [h!.matmul(w!)], [f32(8, 8), f32(4, 8)]),
+            length,
+            constants: 1,
+            carries: 1,
+            reverse: false,
+          }),
+        [f32(8, 8), f32(4, 8)],
+        [false, true],
+      );
+      assert.equal(copiesInside(steps), length === 1 ? 1 : 0, `${length} rounds`);
+      assert.equal(analysis.copies.length, length % 2, `${length} rounds`);
+      assert.equal(analysis.peakBytes, 3 * 256, `${length} rounds`);
+    }
+  });
+
+  const passing = [trace('grow', ([x]) => [x!.add(1)], [f32(64, 64)]), trace('pass', ([x]) => [x!], [f32(64, 64)])];
+  it('a branch updates what is donated in place, or passes it through: no copy, no second buffer', () => {
+    const device = cpuDevice();
+    const once = compiled(device, ([i, x]) => runChoice(i!, [x!], passing), [i32, f32(64, 64)], [false, true]);
+    assert.equal(once.arenaBytes, 0);
+    assert.equal(copiesInside(once.steps), 0);
+    const body = trace('step', ([i, x]) => [i!.add(1), runChoice(i!.less(4).astype('int32'), [x!], passing)[0]!], [i32, f32(64, 64)]);
+    const looped = compiled(
+      device,
+      (operands) => runLoop(operands, { body, length: 8, constants: 0, carries: 2, reverse: false }),
+      [i32, f32(64, 64)],
+      [true, true],
+    );
+    assert.equal(copiesInside(looped.steps), 0);
+    assert.deepEqual(looped.analysis.copies, []);
+    assert.ok(looped.arenaBytes <= 512);
+    const condition = trace('below', ([x]) => [x!.sum().less(100)], [f32(64, 64)]);
+    const grown = trace('step', ([x]) => [runChoice(x!.sum().less(50).astype('int32'), [x!], passing)[0]!], [f32(64, 64)]);
+    const endless = compiled(
+      device,
+      (operands) => runWhile(operands, { condition, conditionConstants: 0, body: grown, bodyConstants: 0 }),
+      [f32(64, 64)],
+      [true],
+    );
+    assert.equal(copiesInside(endless.steps), 0);
+  });
+
+  it('what is read after a choice, or is not donated, is not written over', () => {
+    const device = cpuDevice();
+    for (const [f, donated] of [
+      [([i, x]: readonly Value[]) => runChoice(i!, [x!], passing), false],
+      [([i, x]: readonly Value[]) => [runChoice(i!, [x!], passing)[0]!.mul(x!)], true],
+    ] as const) {
+      const { peakBytes, argumentBytes } = compiled(device, f, [i32, f32(64, 64)], [false, donated]).analysis;
+      assert.equal(peakBytes - argumentBytes, 64 * 64 * 4);
+    }
+  });
+
+  onBoth('branches that change the places of what is donated keep the values', async (device) => {
+    const avals = [f32(6), f32(6), f32(6)];
+    const branches = [
+      trace('turn', ([a, b, c]) => [b!, c!.add(1), a!], avals),
+      trace('stay', ([a, b, c]) => [a!.mul(2), b!, c!.sub(a!)], avals),
+    ];
+    for (const index of [0, 1]) {
+      const chosen: Body = ([i, ...xs]) => runChoice(i!.mul(0).add(index), xs, branches);
+      const plain: Body = ([, a, b, c]) => (index === 0 ? [b!.mul(1), c!.add(1), a!.mul(1)] : [a!.mul(2), b!.mul(1), c!.sub(a!)]);
+      const all = [true, true, true, true];
+      assert.deepEqual(await run(device, chosen, [i32, ...avals], all), await run(device, plain, [i32, ...avals]));
+    }
+  });
+
+  onBoth('a view of a carry that the body reads too is not written over', async (device) => {
+    const body = trace('mix', ([r, x]) => [x!.mul(0.5).add(r!.transpose().reshape([16]))], [f32(4, 4), f32(16)]);
+    const loop: Body = ([x]) => {
+      const e = x!.mul(x!);
+      return runLoop([e.reshape([4, 4]), e], { body, length: 3, constants: 1, carries: 1, reverse: false });
+    };
+    const plain: Body = ([x]) => {
+      const e = x!.mul(x!);
+      const r = e.reshape([4, 4]).transpose().reshape([16]);
+      return [e.mul(0.5).add(r).mul(0.5).add(r).mul(0.5).add(r)];
+    };
+    assert.deepEqual(await run(device, loop, [f32(16)]), await run(device, plain, [f32(16)]));
   });
 
   onBoth('carries that change places keep their values', async (device) => {
