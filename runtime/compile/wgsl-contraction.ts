@@ -6,9 +6,9 @@
  * 64 × 64. Either factor may be transposed: what lies side by side decides which way vectors run.
  * Depends on: core, code, lanes, wgsl-language, wgsl, kernel.
  */
-import { linear } from '../ops/arithmetic.ts';
+import { intDiv, intMod, linear } from '../ops/arithmetic.ts';
 import { coordinate, type Scalar } from '../ops/scalar.ts';
-import { affineOf } from './affine.ts';
+import { affineOf, type Bounds } from './affine.ts';
 import { makeCode, type Writer } from './code.ts';
 import type { Contraction, Factor, Kernel } from './kernel.ts';
 import { fourLanes, makeVectors } from './lanes.ts';
@@ -22,8 +22,8 @@ type Reading = 'along depth' | 'along free' | 'one by one';
 interface Tile {
   readonly rows: number;
   readonly columns: number;
-  /** Steps of the contracted dimension per turn. */
-  readonly depth: 1 | 4;
+  /** Steps of the contracted dimension per turn: each is written out, and what is written costs compiling. */
+  readonly depth: 1 | 2 | 4;
   readonly left: Reading;
   readonly right: Reading;
   /** Results are stored in vectors of four. */
@@ -48,10 +48,10 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
     const { constant, terms } = affineOf(scalar, bounds);
     return constant % 4 === 0 && terms.every(({ factor }) => factor % 4 === 0);
   };
-  const reading = ({ start, freeStride, depthStride, free, depth: along }: Factor, extent: number): Reading => {
+  const reading = ({ start, free, depth: along }: Factor, extent: number): Reading => {
     if (!fours || !even(start)) return 'one by one';
-    if (depthStride === 1 && depth % 4 === 0 && even(free)) return 'along depth';
-    if (freeStride === 1 && extent % 4 === 0 && even(along)) return 'along free';
+    if (depth % 4 === 0 && inRunsOfFour(along, bounds) && even(free)) return 'along depth';
+    if (extent % 4 === 0 && inRunsOfFour(free, bounds) && even(along)) return 'along free';
     return 'one by one';
   };
   const tall = rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
@@ -62,14 +62,33 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
   let [tileRows, tileColumns] = [fours ? tall : Math.min(4, tall), most];
   while (tileRows > 1 && invocations(tileRows, tileColumns) < 32) tileRows /= 2;
   if (fours && tileColumns === 8 && invocations(tileRows, tileColumns) < 32) tileColumns = 4;
+  const readings = [reading(left, rows), reading(right, columns)] as const;
   return {
     rows: tileRows,
     columns: tileColumns,
-    depth: depth % 4 === 0 ? 4 : 1,
-    left: reading(left, rows),
-    right: reading(right, columns),
+    depth: readings.includes('along depth') ? 4 : depth % 2 === 0 ? 2 : 1,
+    left: readings[0],
+    right: readings[1],
     fours,
   };
+}
+
+/** From a multiple of four on, four values of its variable are four neighbours: x, or 1000 · (x / 64) + x % 64. */
+function inRunsOfFour(scalar: Scalar, bounds: Bounds): boolean {
+  const isLeaf = ({ kind }: Scalar): boolean => kind === 'coordinate' || kind === 'variable';
+  const byFours = (one: Scalar): one is Extract<Scalar, { kind: 'apply' }> => {
+    if (one.kind !== 'apply' || (one.apply !== intDiv && one.apply !== intMod)) return false;
+    const [of, by] = one.operands;
+    return isLeaf(of!) && by!.kind === 'constant' && by!.value % 4 === 0;
+  };
+  const { constant, terms } = affineOf(scalar, bounds);
+  const running = terms.filter(({ atom }) => isLeaf(atom) || (byFours(atom) && atom.apply === intMod));
+  return (
+    constant % 4 === 0 &&
+    running.length === 1 &&
+    running[0]!.factor === 1 &&
+    terms.every((term) => term === running[0] || (byFours(term.atom) && term.factor % 4 === 0))
+  );
 }
 
 const lettersOf = 'xyzw';
@@ -110,19 +129,6 @@ function writeTiles(kernel: Kernel, contraction: Contraction, tile: Tile, option
         : range(tile.columns).map((j) => `acc${i}_${j} += ${leftReads.element(i, kk)} * ${rightReads.element(j, kk)};`),
     ),
   );
-  // Branches only where a tile may reach beyond the result: each costs the driver's compiler dearly.
-  const guarded = (i: number, j: number, call: string): string => {
-    const conditions = [
-      ...(rows % tile.rows === 0 ? [] : [`row0 + ${i} < ${rows}`]),
-      ...(columns % tile.columns === 0 ? [] : [`column0 + ${j} < ${columns}`]),
-    ];
-    return conditions.length === 0 ? call : `if (${conditions.join(' && ')}) { ${call} }`;
-  };
-  const ends = range(tile.rows).flatMap((i) =>
-    tile.fours
-      ? range(quads).map((q) => guarded(i, 4 * q, `finish(c0, row0 + ${i}, (column0 >> 2u) + ${q}, acc${i}_${q});`))
-      : range(tile.columns).map((j) => guarded(i, j, `finish(c0, row0 + ${i}, column0 + ${j}, acc${i}_${j});`)),
-  );
   return {
     grid,
     text: [
@@ -146,10 +152,33 @@ function writeTiles(kernel: Kernel, contraction: Contraction, tile: Tile, option
       ...rightReads.inside,
       ...products,
       '}',
-      ...ends,
+      ...finishLines(contraction, tile),
       '}',
     ].join('\n'),
   };
+}
+
+/**
+ * Calls `finish` for each sum of the tile. The call stands once, in a loop through which the sums move up: written out it
+ * would be compiled once for each, which takes the driver longer than the rest of the kernel, and an array of them would
+ * be read slowly.
+ */
+function finishLines({ rows, columns }: Contraction, tile: Tile): string[] {
+  const width = tile.fours ? 4 : 1;
+  const across = tile.columns / width;
+  const sums = Array.from({ length: tile.rows * across }, (_, i) => `acc${Math.floor(i / across)}_${i % across}`);
+  const row = tile.rows === 1 ? 'row0' : `row0 + i / ${across}`;
+  const first = tile.fours ? '(column0 >> 2u)' : 'column0';
+  const column = across === 1 ? first : `${first} + i % ${across}`;
+  // Conditions only where a tile may reach beyond the result.
+  const inside = [
+    ...(rows % tile.rows === 0 ? [] : [`${row} < ${rows}`]),
+    ...(columns % tile.columns === 0 ? [] : [`${column} < ${columns / width}`]),
+  ];
+  const call = `finish(c0, ${row}, ${column}, ${sums[0]!});`;
+  const guarded = inside.length === 0 ? call : `if (${inside.join(' && ')}) { ${call} }`;
+  if (sums.length === 1) return [guarded];
+  return [`for (var i = 0; i < ${sums.length}; i++) {`, guarded, ...sums.slice(1).map((sum, i) => `${sums[i]!} = ${sum};`), '}'];
 }
 
 interface Reads {
@@ -190,7 +219,8 @@ function readLines(
   switch (reading) {
     case 'along depth': {
       const before = range(extent).map((i) => `let ${name}at${i} = ${start} + ${freeText(clamped(i, 1))};`);
-      const inside = range(extent).map((i) => `let ${name}${i} = ${slab}[(${name}at${i} + k) >> 2u];`);
+      const along = depthText(0);
+      const inside = [...depthLines, ...range(extent).map((i) => `let ${name}${i} = ${slab}[(${name}at${i} + ${along}) >> 2u];`)];
       const element = (i: number, kk: number): string => `${name}${i}.${lettersOf[kk]!}`;
       return {
         before,
@@ -204,9 +234,9 @@ function readLines(
     }
     case 'along free': {
       const groups = range(Math.max(1, extent / 4));
-      const before = groups.map((g) => `let ${name}at${g} = ${start} + ${clamped(4 * g, 4)};`);
       // A tile of fewer than four rows: the first of them may not be a multiple of four, so elements are read singly.
       if (extent < 4) return oneByOne();
+      const before = groups.map((g) => `let ${name}at${g} = ${start} + ${freeText(clamped(4 * g, 4))};`);
       const inside = steps.flatMap((kk) => groups.map((g) => `let ${name}${kk}_${g} = ${slab}[(${name}at${g} + ${depthText(kk)}) >> 2u];`));
       return {
         before,
