@@ -45,11 +45,11 @@ export class Collector {
   private readonly compiled = new Map<string, CallFacts>();
   private readonly captures = new Map<string, Capture>();
   private readonly silences = new Map<string, number>();
-  /** Functions walked, and how often they were called inside and outside a scope. */
+  /** Functions walked, and their calls: how many in a scope, and the entries whose walk came by one outside. */
   readonly visited = new Set<FunctionId>();
   /** Functions whose declaration a walk came by. */
   readonly created = new Set<FunctionId>();
-  readonly called = new Map<FunctionId, { inScope: number; outside: number }>();
+  readonly called = new Map<FunctionId, { inScope: number; readonly outside: Set<FunctionId> }>();
   /** `function:position` of parameters that some path consumes. */
   readonly consumed = new Set<string>();
   /** Homes of collections that lose members, or are handed to somebody who may empty them. */
@@ -202,8 +202,8 @@ export class Collector {
     for (const id of other.visited) this.visited.add(id);
     for (const id of other.created) this.created.add(id);
     for (const [id, { inScope, outside }] of other.called) {
-      const own = this.called.get(id) ?? { inScope: 0, outside: 0 };
-      this.called.set(id, { inScope: own.inScope + inScope, outside: own.outside + outside });
+      const own = this.called.get(id) ?? { inScope: 0, outside: new Set() };
+      this.called.set(id, { inScope: own.inScope + inScope, outside: new Set([...own.outside, ...outside]) });
     }
     for (const key of other.consumed) this.consumed.add(key);
     for (const key of other.emptied) this.emptied.add(key);
@@ -214,10 +214,20 @@ export class Collector {
     for (const [key, owner] of other.owners) this.owners.set(key, owner);
   }
 
-  /** A call that the text has, and no walk came by, may well stand in a scope. */
-  private onlyInScopes(root: FunctionId, calledInText: ReadonlySet<FunctionId>): boolean {
-    const calls = this.called.get(root);
-    return calls === undefined ? calledInText.has(root) : calls.inScope > 0 && calls.outside === 0;
+  /**
+   * Functions that are only ever called in scopes, or by functions that are: what they leave behind, a scope frees. A call
+   * that the text has, and no walk came by, may well stand in a scope.
+   */
+  private scopedFunctions(calledInText: ReadonlySet<FunctionId>): ReadonlySet<FunctionId> {
+    const scoped = new Set([...this.called.keys(), ...[...calledInText].filter((id) => !this.called.has(id))]);
+    for (let left = -1; left !== scoped.size;) {
+      left = scoped.size;
+      for (const [id, { inScope, outside }] of this.called) {
+        const others = [...outside].filter((root) => root !== id);
+        if (others.some((root) => !scoped.has(root)) || (inScope === 0 && others.length === 0)) scoped.delete(id);
+      }
+    }
+    return scoped;
   }
 
   facts(calledInText: ReadonlySet<FunctionId>): Facts {
@@ -229,7 +239,17 @@ export class Collector {
       if (observation.array.made !== undefined) misused.add(at(observation.array.made));
       if (observation.array.name !== undefined) misused.add(`${observation.function} ${observation.array.name}`);
     }
+    const scoped = this.scopedFunctions(calledInText);
     for (const { observation, roots, contexts } of this.entries.values()) {
+      // A helper that is only ever called inside scopes leaves its intermediates to them.
+      if (
+        (observation.kind === 'lost' || observation.kind === 'retained') &&
+        observation.array.words.scope !== undefined &&
+        [...roots].every((root) => scoped.has(root))
+      ) {
+        this.silent('leak: every known call is inside a scope');
+        continue;
+      }
       if (observation.kind === 'retained' && this.freedAdded.has(`${observation.span.file}:${observation.span.start}`)) {
         this.silences.set(
           'retained-in-loop: members are freed on some path',
@@ -243,14 +263,6 @@ export class Collector {
           (observation.how === 'argument' && misused.has(`${observation.function} ${observation.array.name ?? ''}`))
         )
           continue;
-        // A helper that is only ever called inside scopes leaves its intermediates to them.
-        if (observation.array.words.scope !== undefined && [...roots].every((root) => this.onlyInScopes(root, calledInText))) {
-          this.silences.set(
-            'leak: every known call is inside a scope',
-            (this.silences.get('leak: every known call is inside a scope') ?? 0) + 1,
-          );
-          continue;
-        }
       }
       if (
         observation.kind === 'lost' &&

@@ -3,18 +3,19 @@
  *
  * Depends on: engine, arrays, collections, callbacks, compiled-calls, scopes, state, values.
  */
-import { callOf, type ArgumentVerb, type Call } from '../libraries/model.ts';
+import { callOf, type ArgumentVerb, type Call, type LibraryModel } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
-import { deadAmong, escape, kill, leaves, modelOf, read, setLife } from './arrays.ts';
+import { deadAmong, escape, kill, leaves, modelOf, read } from './arrays.ts';
 import { libraryOf, make } from './making.ts';
 import { callback } from './callbacks.ts';
 import { collectionCall } from './collection-calls.ts';
 import { compiledValue, optionsOf, bottom } from './compiled-calls.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
+import { fill, ownsWhat } from './owners.ts';
 import { scopeCall, startsPromise } from './scopes.ts';
 import type { State } from './state.ts';
-import { emptyFields, hostValue, objectValue, type Node, type ObjectId, type Value } from './values.ts';
+import { emptyFields, hostValue, objectValue, type Node, type Value } from './values.ts';
 
 export function libraryCall(
   engine: Engine,
@@ -33,7 +34,8 @@ export function libraryCall(
   if (role !== undefined) {
     switch (role.kind) {
       case 'scope':
-        return scopeCall(engine, state, args[0], model, role.async, site, place);
+        // `tidy('name', () => …)`: a name may come first.
+        return scopeCall(engine, state, args[0]?.kind === 'literal' ? (args[1] ?? args[0]) : args[0], model, role.async, site, place);
       case 'compiles': {
         const target = args[role.function] ?? hostValue('unknown;');
         const { donates, statics } = optionsOf(engine, state, args[role.options], target);
@@ -195,18 +197,6 @@ export function effects(
   void name;
 }
 
-/** What is put into an owner is its own, unless it is an owner itself: that stays with whoever holds it. */
-function fill(state: State, receiver: ObjectId, args: readonly Value[]): void {
-  const life = state.get(receiver)?.life;
-  if (life?.empty === true && !args.every((value) => state.node(value)?.life?.owner === true)) setLife(state, receiver, { empty: false });
-}
-
-/** An object known to its last property, and that one isn't among them. */
-function isWithout(state: State, value: Value, name: string): boolean {
-  const node = state.node(value);
-  return node !== undefined && node.life === undefined && !node.open && !node.fields.has(name);
-}
-
 /** Reads arrays, and what a recorder holds. */
 function reads(engine: Engine, state: State, value: Value, span: Span, call: Span): void {
   read(engine, state, value, { span, call, use: 'read' });
@@ -300,7 +290,7 @@ export function result(
       if (condition === undefined || (condition.kind === 'literal' && condition.value !== true))
         return hostValue(`${id};`, { holds: 'nothing', nullable: true });
     }
-    const plain: TypeFact = { ...type, promise: false, nullable: false };
+    const plain: TypeFact = { ...general(modelOf(engine, library), call, type), promise: false, nullable: false };
     if (plain.holds === 'nothing' || plain.holds === 'unknown') return hostValue(`${id};`, type);
     const count = call?.countOf === undefined ? undefined : lengthOf(state, args[call.countOf]);
     return make(
@@ -327,13 +317,17 @@ export function result(
       { shape: 'promise', fields: new Map([['rejected', hostValue('rejected;')]]), pool: [], open: false, many: false, type: site.type },
       engine.dropped(state),
     );
-  if (call?.emptyWithout !== undefined && args.every((value) => isWithout(state, value, call.emptyWithout!)))
-    leaves(state, value, (leaf) => setLife(state, leaf, { empty: true }));
+  ownsWhat(state, modelOf(engine, library), call, value, args);
   if (call?.note === 'kept') leaves(state, value, (leaf, node, life) => state.put(leaf, { ...node, life: { ...life, scope: 0 } }));
   void name;
-  void library;
   void libraryOf;
   return value;
+}
+
+/** An operation of no line yields an array of the general kind, though its declaration says it gives back the type it got. */
+function general(model: LibraryModel, call: Call | undefined, type: TypeFact): TypeFact {
+  const special = call === undefined && type.holds === 'array' && type.name !== undefined && model.unscoped?.includes(type.name) === true;
+  return special && model.arrays[0] !== undefined ? { ...type, name: model.arrays[0] } : type;
 }
 
 function recorder(engine: Engine, state: State, id: string, receiver: Value | undefined, args: readonly Value[]): Value {

@@ -57,7 +57,7 @@ export function property(
       state,
       type.holds === 'nothing' || object.kind === 'literal'
         ? hostValue(`${site};`, type)
-        : engine.unknown(state, { ...type, nullable: false }, site, 'caller', undefined),
+        : engine.unknown(state, { ...type, nullable: false }, `${site}.${key}`, 'caller', undefined),
     );
   }
   if (node.shape === 'array' && node.life !== undefined)

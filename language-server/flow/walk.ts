@@ -157,9 +157,9 @@ export class Walker implements Engine {
     if (skipped !== undefined) return skipped;
     this.collector.visited.add(fn.id);
     if (site.event !== undefined && this.collector.muted === 0) {
-      const seen = this.collector.called.get(fn.id) ?? { inScope: 0, outside: 0 };
+      const seen = this.collector.called.get(fn.id) ?? { inScope: 0, outside: new Set() };
       if (state.scopes.length > 0 || state.tracing > 0) seen.inScope++;
-      else seen.outside++;
+      else seen.outside.add(this.collector.root);
       this.collector.called.set(fn.id, seen);
     }
     const context = this.context(state.frame.context, `${site.span.file}:${site.span.start}${site.tag ?? ''} ${fn.id}`);

@@ -128,6 +128,7 @@ export const tfjs: LibraryModel = {
     setdiff1dAsync: { arguments: { rest: 'reads' }, result: { settles: 'creates' }, readsUntilSettled: true },
     util: host,
     'util.*': { arguments: { rest: 'reads' }, result: 'host' },
+    'Tensor.variable': { arguments: { receiver: 'reads', rest: 'inspects' }, result: 'creates', note: 'kept' },
     'Tensor.dispose': frees,
     'Variable.dispose': frees,
     'Tensor.data': reader,

@@ -213,6 +213,12 @@ export const cases: Cases = {
     sum(t: tf.Tensor): number {
       return this.tf.tidy(() => t.square().sum().dataSync()[0]!);
     }
+    mean(t: tf.Tensor): number {
+      return tf.tidy('mean', () => t.square().mean().dataSync()[0]!);
+    }
+    features(base: tf.LayersModel, x: tf.Tensor): tf.Tensor {
+      return tf.model({ inputs: base.inputs, outputs: base.layers[3]!.output }).predict(x) as tf.Tensor;
+    }
     join(): void {
       const joint = tf.sequential();
       if (this.base !== undefined) joint.add(this.base);
