@@ -2,8 +2,9 @@
  * Walks a project from its roots until every branch was taken that can be: what shapes reach which calls.
  *
  * First the top levels and the functions that need no arguments, then whatever was not reached, with unknown arguments.
- * Each walk follows the decisions of a former one up to a condition, and takes another way there. Walks are bounded in
- * number and length; what lies beyond is not seen, and so accuses nobody. Depends on: run, lower/ir, libraries.
+ * Each walk follows the decisions of a former one up to a condition, and takes another way there. Walks from one root
+ * depend on nothing but the project, so several explorations of it share them. They are bounded in number and length;
+ * what lies beyond is not seen, and so accuses nobody. Depends on: run, lower/ir, libraries.
  */
 import type { LibraryModel } from '../libraries/model.ts';
 import type { BlockId, FunctionId, LoweredFunction, Project, Unit } from '../lower/ir.ts';
@@ -16,13 +17,28 @@ export interface Exploration {
   readonly reached: ReadonlySet<FunctionId>;
 }
 
+/** What walks from one root saw. */
+interface Walked {
+  readonly runs: readonly Run[];
+  readonly reached: ReadonlySet<FunctionId>;
+}
+
+/** Walks of one project that its explorations share, by root. */
+export interface Walks {
+  readonly places: Places;
+  readonly byRoot: Map<FunctionId, Walked>;
+}
+
+export const newWalks = (project: Project): Walks => ({ places: places(project), byRoot: new Map() });
+
 export interface ExploreOptions {
   readonly project: Project;
   readonly models: readonly LibraryModel[];
   /** Units to start from; others are walked when they are called. */
   readonly units: readonly Unit[];
   readonly checkpointed?: FunctionId;
-  readonly stopped?: () => boolean;
+  /** Of the same project, and made with the same models and nothing checkpointed. */
+  readonly walks?: Walks;
 }
 
 const walksPerRoot = 10;
@@ -30,48 +46,56 @@ const eventsPerWalk = 120_000;
 const mostWalks = 200;
 
 export function explore(options: ExploreOptions): Exploration {
-  const { project, models, units } = options;
-  const byId = new Map(models.map((model) => [model.id, model]));
-  const shared = places(project);
+  const walks = options.walks ?? newWalks(options.project);
+  const byId = new Map(options.models.map((model) => [model.id, model]));
+  const reached = new Set<FunctionId>();
+  const runs: Run[] = [];
+  for (const fn of rootsOf(options.units)) {
+    if (reached.has(fn.id)) continue;
+    if (runs.length >= mostWalks) break;
+    const walked = walks.byRoot.get(fn.id) ?? fromRoot(fn, options, walks.places, byId);
+    walks.byRoot.set(fn.id, walked);
+    for (const id of walked.reached) reached.add(id);
+    runs.push(...walked.runs);
+  }
+  return { runs, places: walks.places, reached };
+}
+
+function fromRoot(
+  fn: LoweredFunction,
+  { project, checkpointed }: ExploreOptions,
+  shared: Places,
+  models: ReadonlyMap<string, LibraryModel>,
+): Walked {
   const coverage: Coverage = new Map();
   const reached = new Set<FunctionId>();
   const runs: Run[] = [];
-
-  function walk(fn: LoweredFunction, prefix: readonly BlockId[]): Run {
+  const waiting: (readonly BlockId[])[] = [[]];
+  for (let prefix = waiting.shift(); prefix !== undefined && runs.length < walksPerRoot; prefix = waiting.shift()) {
     const run = new Run({
       project,
-      model: (id) => byId.get(id),
+      model: (id) => models.get(id),
       coverage,
       prefix,
       places: shared,
       eventLimit: eventsPerWalk,
-      ...(options.checkpointed === undefined ? {} : { checkpointed: options.checkpointed }),
+      ...(checkpointed === undefined ? {} : { checkpointed }),
     });
     run.root(fn);
     for (const id of run.reached) reached.add(id);
     runs.push(run);
-    return run;
+    const given = prefix.length;
+    run.decisions.forEach(({ site, others }, i) => {
+      if (i < given) return;
+      for (const other of others) {
+        const covered = coverage.get(site)!;
+        if (covered.has(other)) continue;
+        covered.add(other);
+        waiting.push([...run.decisions.slice(0, i).map(({ taken }) => taken), other]);
+      }
+    });
   }
-
-  function fromRoot(fn: LoweredFunction): void {
-    const waiting: (readonly BlockId[])[] = [[]];
-    for (let count = 0; count < walksPerRoot && waiting.length > 0 && runs.length < mostWalks && options.stopped?.() !== true; count++) {
-      const prefix = waiting.shift()!;
-      const { decisions } = walk(fn, prefix);
-      decisions.forEach(({ site, others }, i) => {
-        if (i < prefix.length) return;
-        for (const other of others) {
-          const covered = coverage.get(site)!;
-          if (covered.has(other)) continue;
-          covered.add(other);
-          waiting.push([...decisions.slice(0, i).map(({ taken }) => taken), other]);
-        }
-      });
-    }
-  }
-
-  for (const fn of rootsOf(units)) if (!reached.has(fn.id)) fromRoot(fn);
-  return { runs, places: shared, reached };
+  return { runs, reached };
 }
 
 /** Top levels, then functions without parameters, then the others; only those at the top level of a file or in a class. */

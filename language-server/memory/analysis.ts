@@ -3,7 +3,7 @@
  *
  * Depends on: compiled, libraries, lower/ir, flow/facts.
  */
-import { explore, type Exploration } from '../compiled/explore.ts';
+import { explore, newWalks, type Exploration, type Walks } from '../compiled/explore.ts';
 import type { ShapedCall } from '../compiled/jitted.ts';
 import type { CapturedUse } from '../compiled/run.ts';
 import { models } from '../libraries/index.ts';
@@ -28,6 +28,7 @@ export interface Analysis {
 }
 
 const callersKey = Symbol('callers');
+const walksKey = Symbol('walks');
 const keys = new Map<string, symbol>();
 
 /** The analysis of one file: walked from its own functions and from the files that call into it. */
@@ -42,6 +43,7 @@ export function analysisOf({ project, unit, shared }: Asked): Analysis {
         unit,
         shared(callersKey, () => callers(project)),
       ),
+      shared(walksKey, () => newWalks(project)),
     ),
   );
 }
@@ -80,8 +82,8 @@ function callers(project: Project): ReadonlyMap<string, ReadonlySet<string>> {
 
 export const spanKey = ({ file, start, end }: Span): string => `${file}:${start}:${end}`;
 
-export function analyse(project: Project, from: readonly Unit[] = [...project.units.values()]): Analysis {
-  const exploration = explore({ project, models, units: from.filter(worthWalking) });
+export function analyse(project: Project, from: readonly Unit[] = [...project.units.values()], walks?: Walks): Analysis {
+  const exploration = explore({ project, models, units: from.filter(worthWalking), ...(walks === undefined ? {} : { walks }) });
   const byCall = new Map<string, Map<string, ShapedCall>>();
   const byJit = new Map<string, ShapedCall[]>();
   const captured = new Map<string, CapturedUse>();
