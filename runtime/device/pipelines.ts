@@ -2,8 +2,8 @@
  * Pipelines and bind groups, found again instead of made again.
  *
  * A pipeline is found by its kernel, by which slots share a slab, and by alignment; behind that by its text, so equal
- * kernels of different programs share one. Layouts are explicit: an automatic one would defeat the driver's own cache.
- * Depends on: compile.
+ * kernels of different programs share one. Those of a new program are made side by side, on all cores of the machine.
+ * Layouts are explicit: an automatic one would defeat the driver's own cache. Depends on: compile.
  */
 import type { Kernel } from '../compile/kernel.ts';
 import { slotAvals, wgsl } from '../compile/wgsl.ts';
@@ -15,6 +15,14 @@ export interface Ready {
   readonly slots: number;
 }
 
+/** What decides a pipeline. */
+export interface Wanted {
+  readonly kernel: Kernel;
+  /** For each slot the number of its slab among those that are bound. */
+  readonly slabs: readonly number[];
+  readonly aligned: boolean;
+}
+
 export interface PipelineOptions {
   readonly device: GPUDevice;
   readonly bases: 'immediates' | 'table';
@@ -24,13 +32,25 @@ export interface PipelineOptions {
 export interface Pipelines {
   readonly bases: 'immediates' | 'table';
   readonly tableLayout: GPUBindGroupLayout | undefined;
-  readonly ready: (kernel: Kernel, slabs: readonly number[], aligned: boolean) => Ready;
+  readonly ready: (wanted: Wanted) => Ready;
+  /** Makes those that are not there yet, side by side; undefined when that is one at most, which `ready` makes as fast. */
+  readonly prepare: (wanted: readonly Wanted[]) => Promise<unknown> | undefined;
   /** Slabs by id in the order of their bindings. */
   readonly bindGroup: (ids: readonly number[], buffers: readonly GPUBuffer[]) => GPUBindGroup;
   /** For a buffer that lives as long as one submit. */
   readonly looseGroup: (buffer: GPUBuffer) => GPUBindGroup;
   readonly forget: (slab: number) => void;
   readonly texts: () => readonly string[];
+}
+
+/** A pipeline that is not made yet. */
+interface Draft {
+  readonly text: string;
+  readonly grid: readonly [number, number];
+  /** Slabs that are bound. */
+  readonly count: number;
+  readonly slots: number;
+  readonly descriptor: () => GPUComputePipelineDescriptor;
 }
 
 export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipelines {
@@ -64,28 +84,58 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
     pipelineLayouts.set(key, made);
     return made;
   };
+  const keyOf = ({ kernel, slabs, aligned }: Wanted): string => `${slabs.join()} ${aligned} ${kernel.key}`;
+  const draftOf = ({ kernel, slabs, aligned }: Wanted): Draft => {
+    const { text, grid } = wgsl(kernel, { slabs, aligned, adapter, bases });
+    const count = Math.max(-1, ...slabs) + 1;
+    const slots = slotAvals(kernel).length;
+    return {
+      text,
+      grid,
+      count,
+      slots,
+      descriptor: () => ({
+        label: kernel.name,
+        layout: pipelineLayoutOf(count, slots),
+        compute: { module: device.createShaderModule({ code: text, label: kernel.name }), entryPoint: 'main' },
+      }),
+    };
+  };
+  const keep = (key: string, { text, grid, count, slots }: Draft, pipeline: GPUComputePipeline): Ready => {
+    const made: Ready = { pipeline, layout: layoutOf(count), grid, slots };
+    byText.set(text, pipeline);
+    byKernel.set(key, made);
+    return made;
+  };
   return {
     bases,
     tableLayout,
-    ready(kernel, slabs, aligned) {
-      const key = `${slabs.join()} ${aligned} ${kernel.key}`;
+    ready(wanted) {
+      const key = keyOf(wanted);
       const known = byKernel.get(key);
       if (known !== undefined) return known;
-      const { text, grid } = wgsl(kernel, { slabs, aligned, adapter, bases });
-      const count = Math.max(-1, ...slabs) + 1;
-      const slots = slotAvals(kernel).length;
-      let pipeline = byText.get(text);
-      if (pipeline === undefined) {
-        pipeline = device.createComputePipeline({
-          label: kernel.name,
-          layout: pipelineLayoutOf(count, slots),
-          compute: { module: device.createShaderModule({ code: text, label: kernel.name }), entryPoint: 'main' },
-        });
-        byText.set(text, pipeline);
+      const draft = draftOf(wanted);
+      const pipeline = byText.get(draft.text) ?? device.createComputePipeline(draft.descriptor());
+      return keep(key, draft, pipeline);
+    },
+    prepare(wanted) {
+      const drafts = new Map<string, { readonly key: string; readonly draft: Draft }>();
+      for (const one of wanted) {
+        const key = keyOf(one);
+        if (byKernel.has(key)) continue;
+        const draft = draftOf(one);
+        if (!byText.has(draft.text)) drafts.set(draft.text, { key, draft });
       }
-      const made: Ready = { pipeline, layout: layoutOf(count), grid, slots };
-      byKernel.set(key, made);
-      return made;
+      if (drafts.size < 2) return undefined;
+      return Promise.all(
+        [...drafts.values()].map(({ key, draft }) =>
+          device.createComputePipelineAsync(draft.descriptor()).then(
+            (pipeline) => keep(key, draft, pipeline),
+            // Made again where it is needed, what is wrong with it comes out as with any other.
+            () => undefined,
+          ),
+        ),
+      );
     },
     bindGroup(ids, buffers) {
       const key = ids.join();

@@ -37,6 +37,18 @@ export interface Recorder {
   readonly submit: () => void;
 }
 
+/** The slabs that a launch binds, in the order in which its slots name them, and for each slot which of them it is. */
+export function boundFor(spots: readonly Spot[]): { readonly ids: readonly number[]; readonly slabs: readonly number[] } {
+  const ids: number[] = [];
+  const slabs = spots.map(({ slab }) => {
+    // An operand without elements lies nowhere: any slab will do.
+    const real = slab === 0 ? spots.find((one) => one.slab !== 0)!.slab : slab;
+    const at = ids.indexOf(real);
+    return at >= 0 ? at : ids.push(real) - 1;
+  });
+  return { ids, slabs };
+}
+
 export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs }: RecorderOptions): Recorder {
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
@@ -113,18 +125,12 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
   };
   const launch = (kernel: Kernel, spots: readonly Spot[], aligned: boolean): void => {
     if (kernel.extents.includes(0)) return;
-    const ids: number[] = [];
-    const slabs = spots.map(({ slab }) => {
-      // An operand without elements lies nowhere: any slab will do.
-      const real = slab === 0 ? spots.find((one) => one.slab !== 0)!.slab : slab;
-      const at = ids.indexOf(real);
-      return at >= 0 ? at : ids.push(real) - 1;
-    });
+    const { ids, slabs } = boundFor(spots);
     if (ids.length > mostSlabs) launchGathered(kernel, spots);
     else dispatch(kernel, spots, slabs, pipelines.bindGroup(ids, ids.map(slabOf)), aligned);
   };
   const dispatch = (kernel: Kernel, spots: readonly Spot[], slabs: readonly number[], group: GPUBindGroup, aligned: boolean): void => {
-    const { pipeline, grid } = pipelines.ready(kernel, slabs, aligned);
+    const { pipeline, grid } = pipelines.ready({ kernel, slabs, aligned });
     encoder ??= device.createCommandEncoder();
     pass ??= encoder.beginComputePass();
     if (current !== pipeline) pass.setPipeline(pipeline);

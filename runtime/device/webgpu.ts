@@ -10,8 +10,8 @@
 import type { Executable, Step } from '../compile/executable.ts';
 import type { Found } from './adapter.ts';
 import type { Backend, Resolve, Spot } from './backend.ts';
-import { makePipelines, type Pipelines } from './pipelines.ts';
-import { makeRecorder } from './recorder.ts';
+import { makePipelines, type Pipelines, type Wanted } from './pipelines.ts';
+import { boundFor, makeRecorder } from './recorder.ts';
 import { paced } from './waiting.ts';
 
 export interface WebGPUOptions {
@@ -53,6 +53,8 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   /** Work that has to wait, in order; undefined when there is none and work is done at once. */
   let tail: Promise<void> | undefined;
   let freed = false;
+  /** Programs whose pipelines were looked for before their first run. */
+  const prepared = new WeakSet<Executable>();
   let lose: (reason: string) => void = () => undefined;
   const lost = new Promise<string>((resolve) => (lose = resolve));
 
@@ -103,20 +105,25 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const execute = (executable: Executable, resolve: Resolve): void =>
     inOrder(() => {
       const { device, pipelines } = ready();
+      const mostSlabs = Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage);
       const recorder = makeRecorder({
         device,
         pipelines,
         slabOf: (slab) => slabs.get(slab)!,
         onDispatch: () => dispatches++,
-        mostSlabs: Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage),
+        mostSlabs,
       });
-      if (!executable.steps.some(waits)) {
+      const record = (): void | Promise<void> => {
+        if (executable.steps.some(waits)) return runWaiting(executable.steps, resolve, [], recorder);
         recordAll(executable.steps, resolve, [], recorder);
         recorder.submit();
-        return undefined;
-      }
-      return runWaiting(executable.steps, resolve, [], recorder);
+      };
+      if (prepared.has(executable)) return record();
+      prepared.add(executable);
+      const making = pipelines.prepare(wantedBy(executable.steps, resolve).filter(({ slabs: bound }) => Math.max(...bound) < mostSlabs));
+      return making === undefined ? record() : quietly(making).then(record);
     });
+  const quietly = <T>(promise: Promise<T>): Promise<T> => (options.pause === undefined ? promise : paced(promise, options.pause));
   type Recorder = ReturnType<typeof makeRecorder>;
   const recordAll = (steps: readonly Step[], resolve: Resolve, loops: number[], recorder: Recorder): void => {
     for (const step of steps) {
@@ -194,7 +201,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       flushSoon();
       return copy;
     });
-    return options.pause === undefined ? mapped : paced(mapped, options.pause);
+    return quietly(mapped);
   };
   const read = (spot: Spot, bytes: number): Promise<ArrayBuffer> => {
     if (tail === undefined) return raced(readNow(spot, bytes));
@@ -306,8 +313,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     async idle() {
       await settled();
       const { device } = ready();
-      const done = device.queue.onSubmittedWorkDone().then(() => undefined);
-      await (options.pause === undefined ? done : paced(done, options.pause));
+      await quietly(device.queue.onSubmittedWorkDone().then(() => undefined));
     },
     lost,
     dispatches: () => dispatches,
@@ -322,6 +328,26 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       );
     },
   };
+}
+
+/** What the launches of the first run need; what later ones need besides (other slabs) is made then. */
+function wantedBy(steps: readonly Step[], resolve: Resolve, loops: number[] = []): Wanted[] {
+  return steps.flatMap((step): Wanted[] => {
+    switch (step.kind) {
+      case 'launch': {
+        const { kernel, at, aligned } = step;
+        if (kernel.extents.includes(0)) return [];
+        return [{ kernel, aligned, slabs: boundFor(at.map((location) => resolve(location, loops))).slabs }];
+      }
+      case 'loop':
+        loops[step.loop] = 0;
+        return wantedBy(step.body, resolve, loops);
+      case 'while':
+        return wantedBy([...step.condition, ...step.body], resolve, loops);
+      case 'choice':
+        return wantedBy(step.branches.flat(), resolve, loops);
+    }
+  });
 }
 
 const waits = (step: Step): boolean => step.kind === 'while' || step.kind === 'choice' || (step.kind === 'loop' && step.body.some(waits));
