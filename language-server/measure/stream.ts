@@ -7,7 +7,7 @@
 import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from '../../runtime/events/event.ts';
-import { readEvent } from '../../runtime/events/ndjson.ts';
+import { createDecoder } from '../../runtime/instrument/wire.ts';
 import { createAttach } from './attach.ts';
 
 /** Room for the ids of one file: the instrument's start at 2^40. */
@@ -64,18 +64,18 @@ async function advance(head: Head): Promise<void> {
   if (head.event !== undefined && head.event.kind !== 'place') head.at = head.event.at;
 }
 
+/** A last line without an end was cut off, and is dropped. */
 async function* readFile(path: string): AsyncGenerator<Event> {
+  const decoder = createDecoder();
   let rest = '';
   for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
     const lines = (rest + (chunk as string)).split('\n');
     rest = lines.pop()!;
     for (const line of lines) {
-      const event = readEvent(line);
+      const event = decoder.event(line);
       if (event !== undefined) yield event;
     }
   }
-  const last = readEvent(rest);
-  if (last !== undefined) yield last;
 }
 
 /** The event with all its ids moved by `by`. */

@@ -7,7 +7,6 @@
  */
 import type { Event, Sink } from '../events/event.ts';
 import { sinkKey } from '../events/event.ts';
-import { writeEvent } from '../events/ndjson.ts';
 import { watchJaxJs } from './jax-js.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context } from './recorder.ts';
@@ -16,6 +15,7 @@ import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
 import { watchWebGPU } from './webgpu.ts';
 import type { GPUClasses } from './webgpu.ts';
+import { createEncoder } from './wire.ts';
 
 /** Names on the global object that the profiler uses from outside. */
 export const pageNames = { send: '$tidemarkSend', finish: '$tidemarkFinish' } as const;
@@ -28,6 +28,7 @@ type Page = typeof globalThis & { [pageNames.send]?: (text: string) => void } & 
 function watchPage(page: Page): void {
   const send = page[pageNames.send];
   if (typeof send !== 'function' || pageNames.finish in page) return;
+  const encoder = createEncoder();
   let gathered = '';
   const now = (): number => Math.round(performance.now() * 1000) / 1000;
 
@@ -39,7 +40,7 @@ function watchPage(page: Page): void {
   }
 
   function emit(event: Event): void {
-    gathered += writeEvent(event);
+    gathered += encoder.line(event);
     if (gathered.length > longestBatch) flush();
   }
 
@@ -53,6 +54,7 @@ function watchPage(page: Page): void {
   watchFrames(page, () => recorder.emit({ kind: 'mark', at: now(), name: 'round', text: 'animation frame' }));
 
   setInterval(() => {
+    recorder.settle();
     flushSlots();
     recorder.calls.flush();
     flush();

@@ -15,9 +15,11 @@ export interface Calls {
   /** A settled frame with those that its function is written in: what a traced line ran under. */
   around(frame: Frame): readonly Frame[];
   /** The counted function that a settled frame lies in. */
-  functionOf(frame: Frame): object | undefined;
-  /** Writes an `enter` for each function of the stack that was called again since it was last seen allocating. */
-  enter(frames: readonly Frame[]): void;
+  functionOf(frame: Frame): Counted | undefined;
+  /** The function was called again since `enter` last met it. */
+  reentered(own: Counted): boolean;
+  /** Writes an `enter` for each function of a stack that was called again since it was last seen allocating. */
+  enter(functions: readonly (Counted | undefined)[]): void;
   /** Writes the counts that changed. */
   flush(): void;
   /** Rises with every call of a counted function: while it stays, no other function was entered. */
@@ -35,7 +37,8 @@ export interface CallsOptions {
 /** Counters beyond these are not kept; a program has fewer functions of its own. */
 export const mostFunctions = 1 << 16;
 
-interface Counted {
+/** A function of the person's, and what was written of it. */
+export interface Counted {
   readonly entry: FunctionEntry;
   readonly file: string;
   place: number | undefined;
@@ -126,9 +129,9 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
       return [own?.compiled === true ? { ...frame, compiled: true } : frame, ...frames];
     },
     functionOf: (frame) => ofFrame.get(frame),
-    enter(frames) {
-      for (const frame of frames) {
-        const counted = ofFrame.get(frame);
+    reentered: (own) => counts[own.entry.id] !== own.entered,
+    enter(functions) {
+      for (const counted of functions) {
         if (counted === undefined) continue;
         const count = counts[counted.entry.id]!;
         if (count === counted.entered) continue;

@@ -10,8 +10,14 @@ import type { Calls } from './calls.ts';
 import { createStacks } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 
-/** Ids and places of the instrument start here, far from those that the runtime hands out itself. */
-const firstId = 2 ** 40;
+/**
+ * Ids and places of the instrument start here, far from those that the runtime hands out itself. Up to twice as many, V8
+ * keeps them without an object of their own.
+ */
+const firstId = 2 ** 30;
+/** So many objects are held weakly at once; a program that makes more than a few pays less when that waits a moment. */
+const firstObjects = 1024;
+const mostFresh = 256;
 
 export interface Context {
   get(): Stack | undefined;
@@ -44,6 +50,8 @@ export interface Recorder {
   /** Holds `object` weakly under `id` and says when it was collected before `forget`. */
   watch(object: object, id: number, collected: () => void): void;
   forget(id: number): void;
+  /** Holds weakly what was made lately and is still there; called every few moments. */
+  settle(): void;
   /** The program has nothing left to do: after a forced collection, reports what nobody can reach. */
   exit(collect: (() => void) | undefined): void;
   /** Something was allocated since the start. */
@@ -56,6 +64,9 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
   let relaysGPU = false;
   let seesGPU = false;
   const watched = new Map<number, { readonly ref: WeakRef<object>; readonly collected: () => void }>();
+  // Most objects of a busy program are given back at once: those never cost a weak reference.
+  const fresh = new Map<number, { readonly object: object; readonly collected: () => void }>();
+  let met = 0;
   const registry = new FinalizationRegistry<number>(gone);
   const nextId = (): number => next++;
 
@@ -64,7 +75,7 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
     owner,
     settle: calls.settle,
     functionOf: calls.functionOf,
-    entries: () => calls.total,
+    reentered: calls.reentered,
     define(frames) {
       const id = nextId();
       emit({ kind: 'place', id, frames });
@@ -79,6 +90,16 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
     known.collected();
   }
 
+  function hold(object: object, id: number, collected: () => void): void {
+    watched.set(id, { ref: new WeakRef(object), collected });
+    registry.register(object, id);
+  }
+
+  function settle(): void {
+    for (const [id, { object, collected }] of fresh) hold(object, id, collected);
+    fresh.clear();
+  }
+
   /** The runtime says which line; the stack says who called it. Both together are the place, once per pair. */
   const places = createPlaces(calls, stacks.capture, (frames) => {
     const id = nextId();
@@ -88,7 +109,7 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
 
   function stack(below: (...args: never[]) => unknown): Stack {
     const found = stacks.capture(below);
-    calls.enter(found.frames);
+    calls.enter(found.functions);
     return found;
   }
 
@@ -101,7 +122,7 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
       const frames = [...own.frames, ...origin.frames.filter((frame) => frame.library === undefined)];
       const place = nextId();
       emit({ kind: 'place', id: place, frames });
-      pairs.set(key, (both = { place, frames, caller: own.caller }));
+      pairs.set(key, (both = { ...own, place, frames }));
     }
     return both;
   }
@@ -149,12 +170,14 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
       return before === undefined ? own : carried(own, before);
     },
     watch(object, id, collected) {
-      watched.set(id, { ref: new WeakRef(object), collected });
-      registry.register(object, id);
+      if ((met += 1) <= firstObjects) return hold(object, id, collected);
+      fresh.set(id, { object, collected });
+      if (fresh.size >= mostFresh) settle();
     },
     forget(id) {
-      watched.delete(id);
+      if (!fresh.delete(id)) watched.delete(id);
     },
+    settle,
     exit(collect) {
       calls.flush();
       emit({ kind: 'mark', at: now(), name: 'exit', text: 'the program had nothing left to do' });
@@ -191,7 +214,7 @@ function createPlaces(
       // The same line, and no function was entered since: the stack is the same.
       if (last.id === id && last.total === calls.total) return last.place;
       const stack = capture(below);
-      calls.enter(stack.frames);
+      calls.enter(stack.functions);
       const key = `${id} ${stack.place}`;
       let place = pairs.get(key);
       if (place === undefined) {

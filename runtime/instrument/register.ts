@@ -75,6 +75,7 @@ function record(folder: string): Recorder {
   hookLoaders();
 
   const flush = (): void => {
+    recorder.settle();
     flushSlots();
     recorder.calls.flush();
     writer.flush();
@@ -153,9 +154,13 @@ function atExit(recorder: Recorder, flush: () => void): void {
   process.on('beforeExit', () => {
     if (mayStartMain(recorder)) return void startMain();
     if (over) return;
-    finish();
-    // Libraries hear of what was collected in a later turn; two turns are kept for them.
-    setImmediate(() => setImmediate(flush));
+    // What is held weakly from now on can be told from the collected in the next turn only.
+    recorder.settle();
+    setImmediate(() => {
+      finish();
+      // Libraries hear of what was collected in a later turn; two turns are kept for them.
+      setImmediate(() => setImmediate(flush));
+    });
   });
   process.on('exit', (code) => {
     finish();

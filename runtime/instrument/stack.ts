@@ -3,9 +3,10 @@
  *
  * V8's call sites are read instead of the text of a stack: four times as fast, and no matter what source maps are on.
  * A frame is made once per position and a stack once per sequence of frames, so a million allocations of one loop cost
- * one `place` event. Mapping to sources happens where a report is written. Depends on: core, events.
+ * one `place` event. Mapping to sources happens where a report is written. Depends on: events, calls.
  */
 import type { Frame } from '../events/event.ts';
+import type { Counted } from './calls.ts';
 
 /** The part of V8's `CallSite` that is read here; the enclosing position is missing from Node's types. */
 export interface CallSite {
@@ -25,6 +26,8 @@ export interface CallSite {
 export interface Stack {
   readonly place: number;
   readonly frames: readonly Frame[];
+  /** The counted function that each frame lies in. */
+  readonly functions: readonly (Counted | undefined)[];
   /** Package of the innermost frame, when it is a library's: who made the call that is being watched. */
   readonly caller: string | undefined;
 }
@@ -44,9 +47,9 @@ export interface StackOptions {
   /** The last word on a frame, once per position. */
   settle(frame: Frame): Frame;
   /** The counted function that a frame lies in; undefined when it is not counted. */
-  functionOf(frame: Frame): object | undefined;
-  /** Rises whenever a counted function is entered. */
-  entries(): number;
+  functionOf(frame: Frame): Counted | undefined;
+  /** A counted function was called again since it was last met on a stack. */
+  reentered(own: Counted): boolean;
   /** A stack that has not been seen yet. */
   define(frames: readonly Frame[]): number;
 }
@@ -54,6 +57,8 @@ export interface StackOptions {
 /** A stack is walked so far, and again further when the user's frame was not met: libraries nest deeply. */
 const limits = [40, 200] as const;
 const firstDepth = 12;
+/** After so many stacks that needed less, less is asked for. */
+const steadyStacks = 64;
 /** Innermost library frames that are kept: enough to see which part of a library asked. */
 const keptLibraryFrames = 4;
 const keptUserFrames = 24;
@@ -63,18 +68,25 @@ interface Node {
   stack?: Stack;
 }
 
+/** How many frames a wrapper asks V8 for: as few as were enough lately, since every frame costs a microsecond. */
+interface Depth {
+  ask: number;
+  /** The most that was needed in the last `count` stacks. */
+  needed: number;
+  count: number;
+}
+
 interface StackTraceError {
   stackTraceLimit: number;
   prepareStackTrace: unknown;
   captureStackTrace(holder: object, below: Below): void;
 }
 
-export function createStacks({ owner, settle, define, functionOf, entries }: StackOptions): Stacks {
+export function createStacks({ owner, settle, define, functionOf, reentered }: StackOptions): Stacks {
   const files = new Map<string, { readonly owner: Owner; readonly frames: Map<number, Frame | undefined> }>();
   const root: Node = { children: new Map() };
-  /** How deep the user's frame usually lies under each of our wrappers. */
-  const depths = new Map<Below, number>();
-  let last: { readonly frames: readonly Frame[]; readonly entries: number } | undefined;
+  const depths = new Map<Below, Depth>();
+  let last: Stack | undefined;
 
   function frameOf(site: CallSite): Frame | undefined {
     const file = site.getScriptNameOrSourceURL() ?? site.getFileName();
@@ -86,25 +98,11 @@ export function createStacks({ owner, settle, define, functionOf, entries }: Sta
     }
     if (known.owner.kind === 'hidden') return undefined;
     const position = site.getPosition();
-    if (known.frames.has(position)) return known.frames.get(position);
+    const before = known.frames.get(position);
+    if (before !== undefined || known.frames.has(position)) return before;
     const frame = isWrapper(site) ? undefined : settle(readFrame(site, file, known.owner));
     known.frames.set(position, frame);
     return frame;
-  }
-
-  /** Frames worth keeping: a few of the innermost library, then the user's; `nearest` ends with the first of those. */
-  function kept(sites: readonly CallSite[], nearest: boolean): readonly Frame[] {
-    let libraries = 0;
-    let users = 0;
-    const frames: Frame[] = [];
-    for (const site of sites) {
-      const frame = frameOf(site);
-      if (frame === undefined) continue;
-      if (frame.library === undefined ? users++ >= keptUserFrames : users > 0 || libraries++ >= keptLibraryFrames) continue;
-      frames.push(frame);
-      if (nearest && users > 0) break;
-    }
-    return frames;
   }
 
   function intern(frames: readonly Frame[]): Stack {
@@ -117,47 +115,77 @@ export function createStacks({ owner, settle, define, functionOf, entries }: Sta
       }
       node = next;
     }
-    node.stack ??= { place: define(frames), frames, caller: frames[0]?.library };
+    node.stack ??= {
+      place: define(frames),
+      frames,
+      functions: frames.map(functionOf),
+      caller: frames[0]?.library,
+    };
     return node.stack;
   }
 
   /**
-   * The callers of the function that `frame` lies in, known from the last stack: no function was entered since, so this
-   * one is still the same call. Walking a deep stack costs more than all the rest.
+   * The callers of the function that `frame` lies in, known from the last stack: it was on that one, once, and was not
+   * called since, so this is still the same call. Walking a deep stack costs more than all the rest.
    */
   function knownCallers(frame: Frame): readonly Frame[] | undefined {
     const own = functionOf(frame);
-    if (own === undefined || last === undefined || last.entries !== entries()) return undefined;
-    const at = last.frames.findIndex((other) => functionOf(other) === own);
-    if (at === -1 || last.frames.findLastIndex((other) => functionOf(other) === own) !== at) return undefined;
-    return last.frames.slice(at + 1);
+    if (own === undefined || last === undefined || reentered(own)) return undefined;
+    const at = last.functions.indexOf(own);
+    return at === -1 || last.functions.lastIndexOf(own) !== at ? undefined : last.frames.slice(at + 1);
   }
 
-  function walk(below: Below): readonly Frame[] {
-    for (const limit of limits) {
-      const sites = callSites(below, limit);
-      const frames = kept(sites, false);
-      const user = sites.findIndex((site) => frameOf(site)?.library === undefined && frameOf(site) !== undefined);
-      if (user !== -1) depths.set(below, Math.min(user + 2, limits[0]));
-      if (user !== -1 || sites.length < limit) return frames;
+  /**
+   * Frames worth keeping: a few of the innermost library, then the user's up to one whose callers are known. Undefined
+   * when the sites end before the stack does and before such a one.
+   */
+  function kept(sites: readonly CallSite[], whole: boolean): { readonly frames: readonly Frame[]; readonly used: number } | undefined {
+    let libraries = 0;
+    const frames: Frame[] = [];
+    let users = 0;
+    for (let i = 0; i < sites.length; i += 1) {
+      const frame = frameOf(sites[i]!);
+      if (frame === undefined) continue;
+      if (frame.library !== undefined) {
+        if (users === 0 && libraries++ < keptLibraryFrames) frames.push(frame);
+        continue;
+      }
+      frames.push(frame);
+      if ((users += 1) === keptUserFrames) return { frames, used: i + 1 };
+      const callers = knownCallers(frame);
+      if (callers !== undefined) return { frames: frames.concat(callers.slice(0, keptUserFrames - users)), used: i + 1 };
     }
-    return [];
+    // One more than there are tells that there are no more.
+    return whole ? { frames, used: sites.length + 1 } : undefined;
+  }
+
+  function remember(depth: Depth, needed: number): void {
+    depth.needed = Math.max(depth.needed, needed);
+    depth.count += 1;
+    if (needed <= depth.ask && depth.count < steadyStacks) return;
+    depth.ask = Math.min(depth.needed, limits[0]);
+    depth.needed = 0;
+    depth.count = 0;
   }
 
   function capture(below: Below): Stack {
-    const depth = depths.get(below) ?? firstDepth;
-    const sites = callSites(below, depth);
-    const near = kept(sites, true);
-    const innermost = near.at(-1);
-    const callers = innermost === undefined || innermost.library !== undefined ? undefined : knownCallers(innermost);
-    // A stack that ended before the limit is known whole.
-    const frames = callers !== undefined ? [...near, ...callers] : sites.length < depth ? kept(sites, false) : walk(below);
-    last = { frames, entries: entries() };
-    return intern(frames);
+    let depth = depths.get(below);
+    if (depth === undefined) depths.set(below, (depth = { ask: firstDepth, needed: 0, count: 0 }));
+    for (const limit of [depth.ask, ...limits]) {
+      const sites = callSites(below, limit);
+      const found = kept(sites, sites.length < limit || limit === limits[1]);
+      if (found === undefined && !(limit === limits[0] && sites.some((site) => isUsers(frameOf(site))))) continue;
+      const { frames, used } = found ?? kept(sites, true)!;
+      remember(depth, used);
+      return (last = intern(frames));
+    }
+    return intern([]);
   }
 
   return { capture };
 }
+
+const isUsers = (frame: Frame | undefined): boolean => frame !== undefined && frame.library === undefined;
 
 /** Functions of ours that stand between the program and what they wrap are named for it; nobody wants to see them. */
 const isWrapper = (site: CallSite): boolean => /^(\w+\.)?tidemark[A-Z]/.test(site.getFunctionName() ?? '');

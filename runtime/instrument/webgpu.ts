@@ -31,6 +31,12 @@ const mapUsage = 0x1 | 0x2;
 interface Known {
   readonly id: number;
   readonly inUse: boolean;
+  readonly device: Device;
+}
+
+interface Device {
+  readonly alive: Set<Known>;
+  readonly maxBufferBytes: number;
 }
 
 export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GPUWatchOptions): void {
@@ -39,30 +45,32 @@ export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GP
   Object.defineProperty(device, wrapped, { value: true });
 
   const known = new WeakMap<object, Known>();
-  const ofDevice = new WeakMap<GPUDevice, Set<number>>();
-  const details = new Map<number, Known>();
+  const devices = new WeakMap<GPUDevice, Device>();
 
-  function born(on: GPUDevice, object: object, bytes: number, what: ArrayKind, label: string, below: (...args: never[]) => unknown): void {
+  /** Limits of a device are asked for once: each look at them crosses into native code several times. */
+  function deviceOf(one: GPUDevice): Device {
+    let device = devices.get(one);
+    if (device === undefined) devices.set(one, (device = { alive: new Set(), maxBufferBytes: one.limits.maxBufferSize }));
+    return device;
+  }
+
+  function born(device: Device, object: object, bytes: number, what: ArrayKind, label: string, below: (...args: never[]) => unknown): void {
     const { place, frames } = recorder.stack(below);
     const caller = frames.find((frame) => frame.library === undefined || !options.passThrough(frame.library))?.library;
     if (caller === 'tidemark') recorder.seeGPU();
-    const entry: Known = { id: recorder.nextId(), inUse: caller === undefined || !options.arrayLibraries(caller) };
+    const entry: Known = { id: recorder.nextId(), inUse: caller === undefined || !options.arrayLibraries(caller), device };
     known.set(object, entry);
-    details.set(entry.id, entry);
-    let ids = ofDevice.get(on);
-    if (ids === undefined) ofDevice.set(on, (ids = new Set()));
-    ids.add(entry.id);
+    device.alive.add(entry);
     const at = recorder.now();
     recorder.emit({ kind: 'reserve', at, id: entry.id, bytes, layer: 'webgpu', place });
     if (entry.inUse)
       recorder.emit({ kind: 'allocate', at, id: entry.id, bytes, place, layer: 'webgpu', what, ...(label === '' ? {} : { label }) });
-    recorder.watch(object, entry.id, () => died(entry.id, 'collected'));
+    recorder.watch(object, entry.id, () => died(entry, 'collected'));
   }
 
-  function died(id: number, how: 'destroy' | 'collected'): void {
-    const entry = details.get(id);
-    if (entry === undefined) return;
-    details.delete(id);
+  function died(entry: Known, how: 'destroy' | 'collected'): void {
+    if (!entry.device.alive.delete(entry)) return;
+    const { id } = entry;
     recorder.forget(id);
     const at = recorder.now();
     if (entry.inUse) recorder.emit({ kind: 'free', at, id, how });
@@ -73,21 +81,24 @@ export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GP
 
   device.createBuffer = function tidemarkCreateBuffer(this: GPUDevice, descriptor) {
     const buffer = createBuffer.call(this, descriptor);
-    const what = (Number(descriptor?.usage) & mapUsage) !== 0 ? 'staging' : 'buffer';
-    if (buffer.size <= this.limits.maxBufferSize) born(this, buffer, buffer.size, what, buffer.label, tidemarkCreateBuffer);
+    // The descriptor was good, so it says what the buffer would, without a way into native code and back.
+    const { usage, size, label } = descriptor;
+    const bytes = Math.trunc(Number(size));
+    const device = deviceOf(this);
+    const what = (Number(usage) & mapUsage) !== 0 ? 'staging' : 'buffer';
+    if (bytes <= device.maxBufferBytes) born(device, buffer, bytes, what, label ?? '', tidemarkCreateBuffer);
     return buffer;
   };
 
   device.createTexture = function tidemarkCreateTexture(this: GPUDevice, descriptor) {
     const texture = createTexture.call(this, descriptor);
-    born(this, texture, textureBytes(texture), 'texture', texture.label, tidemarkCreateTexture);
+    born(deviceOf(this), texture, textureBytes(texture), 'texture', texture.label, tidemarkCreateTexture);
     return texture;
   };
 
   device.destroy = function tidemarkDestroyDevice(this: GPUDevice) {
     const result = destroy.call(this);
-    for (const id of ofDevice.get(this) ?? []) died(id, 'destroy');
-    ofDevice.delete(this);
+    for (const entry of [...deviceOf(this).alive]) died(entry, 'destroy');
     return result;
   };
 
@@ -97,7 +108,7 @@ export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GP
     prototype.destroy = function tidemarkDestroy(this: object) {
       const result = original.call(this);
       const entry = known.get(this);
-      if (entry !== undefined) died(entry.id, 'destroy');
+      if (entry !== undefined) died(entry, 'destroy');
       return result;
     };
   }

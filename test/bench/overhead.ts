@@ -1,7 +1,7 @@
 /**
  * What measuring costs: a step of the same program with and without the instrument, run in turns.
  *
- *   node --import tsx test/bench/overhead.ts [rounds]
+ *   node --import tsx test/bench/overhead.ts [rounds] [part of a name]
  *
  * Both runs have the same loader and the same GPU; the least of each side is compared, since noise only adds. Processor
  * time counts what the instrument does on a machine that others use too; wall time is shown beside it.
@@ -17,13 +17,21 @@ import { never } from '../../language-server/measure/run.ts';
 
 const folder = resolve(dirname(fileURLToPath(import.meta.url)), '../fixtures/overhead');
 const rounds = Number(process.argv[2] ?? 3);
+const chosen = process.argv[3] ?? '';
 
-const programs: readonly { readonly name: string; readonly file: string; readonly backend?: string; readonly most: number }[] = [
+const programs: readonly {
+  readonly name: string;
+  readonly file: string;
+  readonly backend?: string;
+  readonly buffers?: number;
+  readonly most: number;
+}[] = [
   { name: 'tfjs on webgpu', file: 'tfjs.ts', backend: 'webgpu', most: 0.15 },
   { name: 'tfjs on cpu', file: 'tfjs.ts', backend: 'cpu', most: 0.15 },
   { name: 'jax-js on webgpu', file: 'jax-js.ts', backend: 'webgpu', most: 0.15 },
   { name: 'jax-js on wasm', file: 'jax-js.ts', backend: 'wasm', most: 0.15 },
-  { name: 'raw WebGPU, 200 buffers a step', file: 'webgpu.ts', most: 0.15 },
+  { name: 'raw WebGPU, 40 buffers a step', file: 'webgpu.ts', buffers: 40, most: 0.15 },
+  { name: 'raw WebGPU, 200 buffers a step', file: 'webgpu.ts', buffers: 200, most: 0.15 },
   { name: 'tidemark on webgpu', file: 'tidemark.ts', backend: 'webgpu', most: 0.05 },
   { name: 'tidemark on cpu', file: 'tidemark.ts', backend: 'cpu', most: 0.05 },
 ];
@@ -33,9 +41,13 @@ interface Step {
   readonly processor: number;
 }
 
-async function measuredStep(file: string, backend: string | undefined, watched: boolean): Promise<Step> {
+async function measuredStep({ file, backend, buffers }: (typeof programs)[number], watched: boolean): Promise<Step> {
   const events = mkdtempSync(join(tmpdir(), 'tidemark-overhead-'));
-  const env = { ...process.env, ...(backend === undefined ? {} : { BACKEND: backend, TIDEMARK_DEVICE: backend }) };
+  const env = {
+    ...process.env,
+    ...(buffers === undefined ? {} : { BUFFERS: String(buffers) }),
+    ...(backend === undefined ? {} : { BACKEND: backend, TIDEMARK_DEVICE: backend }),
+  };
   const { command, args, environment } = childCommand({
     entry: join(folder, file),
     node: process.execPath,
@@ -70,13 +82,14 @@ const least = (runs: readonly Step[], of: (step: Step) => number): number => Mat
 
 let missed = 0;
 console.log('program                           CPU without      with  overhead  at most   wall without      with');
-for (const { name, file, backend, most } of programs) {
-  if (!existsSync(join(folder, file))) continue;
+for (const program of programs) {
+  const { name, file, most } = program;
+  if (!existsSync(join(folder, file)) || !name.includes(chosen)) continue;
   const plain: Step[] = [];
   const watched: Step[] = [];
   for (let i = 0; i < rounds; i += 1) {
-    plain.push(await measuredStep(file, backend, false));
-    watched.push(await measuredStep(file, backend, true));
+    plain.push(await measuredStep(program, false));
+    watched.push(await measuredStep(program, true));
   }
   const [a, b] = [least(plain, (step) => step.processor), least(watched, (step) => step.processor)];
   const overhead = b / a - 1;
