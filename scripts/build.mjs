@@ -77,11 +77,15 @@ const makers = {
   },
 
   async 'server and command line'() {
-    const entryPoints = { server: 'language-server/main.ts', 'analysis-worker': 'language-server/lsp/analysis-worker.ts' };
+    const entryPoints = {
+      server: 'language-server/main.ts',
+      'analysis-worker': 'language-server/lsp/analysis-worker.ts',
+      'typescript-loader': 'language-server/measure/typescript-loader.ts',
+    };
     if (existsSync(path.join(root, 'language-server/cli/main.ts'))) entryPoints.tidemark = 'language-server/cli/main.ts';
     else console.log('  command line: language-server/cli/main.ts is not there yet');
     for (const name of await readdir(dist).catch(() => [])) {
-      if (/^(chunk-.*|server|analysis-worker|tidemark)\.js$/.test(name)) await rm(path.join(dist, name));
+      if (/^(chunk-.*|server|analysis-worker|typescript-loader|tidemark)\.js$/.test(name)) await rm(path.join(dist, name));
     }
     await build({
       ...shared,

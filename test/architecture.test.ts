@@ -85,6 +85,7 @@ const table: readonly (readonly [string, readonly string[]])[] = [
       'runtime/instrument',
       'language-server/protocol.ts',
       'node:',
+      'typescript',
       '@jridgewell/trace-mapping',
       'chrome-remote-interface',
     ],

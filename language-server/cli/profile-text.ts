@@ -39,7 +39,8 @@ function heading(report: ProfileReport, paint: Paint): string {
 
 function deviceText({ device }: ProfileReport): string {
   if (device === null) return 'none was used';
-  return `${device.kind} (${device.adapter}${device.software ? ', in software' : ''})`;
+  // An adapter's own name often says so already.
+  return `${device.kind} (${device.adapter}${device.software && !/software/i.test(device.adapter) ? ', in software' : ''})`;
 }
 
 const shownAround = 2;

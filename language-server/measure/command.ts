@@ -36,7 +36,7 @@ export function childCommand({ entry, command, args, node, env, device, events, 
     ...(device === undefined ? {} : { TIDEMARK_DEVICE: device }),
   };
   if (entry !== undefined) {
-    const imports = [...(needsLoader(entry) ? [tsx()] : []), ...instrument()].flatMap((url) => ['--import', url]);
+    const imports = [...(needsLoader(entry) ? [loader(dirname(entry))] : []), ...instrument()].flatMap((url) => ['--import', url]);
     return { command: node, args: [...imports, entry, ...(args ?? [])], environment: { ...environment, TIDEMARK_ENTRY: entry } };
   }
   const [program, ...rest] = command ?? [];
@@ -93,7 +93,42 @@ export function browserScript(): string {
   return bundle;
 }
 
-const tsx = (): string => pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+/** `tsx`, ours or the program's own, where it can run; else the loader that needs no native part. */
+function loader(folder: string): string {
+  const path = [import.meta.url, pathToFileURL(join(folder, 'x.js')).href].map(workingTsx).find((one) => one !== undefined);
+  return pathToFileURL(path ?? typescriptLoader()).href;
+}
+
+/** Where `tsx` lies, seen from a module, when its compiler for this platform lies there too. */
+function workingTsx(from: string): string | undefined {
+  try {
+    const path = createRequire(from).resolve('tsx');
+    const compiler = createRequire(path).resolve('esbuild');
+    createRequire(compiler).resolve(`@esbuild/${process.platform}-${process.arch}/package.json`);
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The loader as built; from the sources it is bundled first, since it runs where nothing loads TypeScript yet. */
+export function typescriptLoader(): string {
+  const source = join(root, 'language-server', 'measure', 'typescript-loader.ts');
+  if (!import.meta.url.endsWith('.ts') || !existsSync(source)) return join(root, 'dist', 'typescript-loader.js');
+  const bundle = join(root, '.cache', 'instrument', 'typescript-loader.js');
+  const esbuild = createRequire(import.meta.url)('esbuild') as { buildSync(options: object): unknown };
+  esbuild.buildSync({
+    entryPoints: [source],
+    outfile: bundle,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: ['typescript'],
+    logLevel: 'silent',
+  });
+  return bundle;
+}
 
 /**
  * A machine without a Vulkan loader finds the one that we ship only through the environment a process starts with.
