@@ -35,7 +35,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'tidemark.explain': (uri, name, line) => withUri(uri, (file) => explainFunction(file, name, line)),
     'tidemark.clearMeasurements': async () => (await client.start()).sendNotification(methods.clear),
     'tidemark.showPeak': (uri, line) => withUri(uri, (file) => showPeak(file, line)),
-    'tidemark.showTimeline': () => results.showTimeline(),
+    'tidemark.showTimeline': (uri, line) =>
+      results.showTimeline(typeof line === 'number' ? withUri(uri, ({ fsPath: file }) => ({ file, line })) : undefined),
     'tidemark.compareWithPrevious': () => results.compareWithPrevious(),
     'tidemark.profileUrl': (url) => profilePage(parts.context, profiler, url),
     'tidemark.compareAllocators': (uri) => withUri(uri, (file) => results.compareAllocators(file)),

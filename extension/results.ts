@@ -9,7 +9,7 @@ import type { AllocatorComparison, ProfileOutcome } from '../language-server/pro
 import { allocatorsText } from './allocators.ts';
 import { comparison, type Run } from './compare.ts';
 import type { Profiler } from './profile.ts';
-import { viewType } from './timeline/panel.ts';
+import { seekInTimeline, viewType, type Sought } from './timeline/panel.ts';
 
 const scheme = 'tidemark-compare';
 const allocatorsScheme = 'tidemark-allocators';
@@ -38,11 +38,16 @@ export class Results implements vscode.Disposable {
     ];
   }
 
-  /** Beside the source, so that a click in the timeline finds it in view. */
-  async showTimeline(): Promise<void> {
+  /** Beside the source, so that a click in the timeline finds it in view; with a line given, where that line held most. */
+  async showTimeline(line?: Sought): Promise<void> {
     if (this.#profileFile === undefined) return this.#nothingYet();
-    await vscode.commands.executeCommand('vscode.openWith', vscode.Uri.file(this.#profileFile), viewType, {
-      viewColumn: vscode.ViewColumn.Beside,
+    const profile = vscode.Uri.file(this.#profileFile);
+    if (line !== undefined) seekInTimeline(profile, line);
+    const open = vscode.window.tabGroups.all.find(({ tabs }) =>
+      tabs.some(({ input }) => input instanceof vscode.TabInputCustom && input.uri.toString() === profile.toString()),
+    );
+    await vscode.commands.executeCommand('vscode.openWith', profile, viewType, {
+      viewColumn: open?.viewColumn ?? vscode.ViewColumn.Beside,
       preserveFocus: false,
     });
   }

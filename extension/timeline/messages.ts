@@ -27,6 +27,19 @@ export interface Recording {
   readonly bytes: Float64Array;
   readonly blockSite: Uint32Array;
   readonly label: Uint32Array;
+  /** The slab that the array is a piece of, by position in `slabs`; `nowhere` when that isn't known. */
+  readonly slab: Uint32Array;
+  readonly offset: Float64Array;
+  readonly slabs: readonly Slab[];
+}
+
+export const nowhere = 0xffffffff;
+
+/** A large buffer that an allocator divides; there for `born <= step < died`. */
+export interface Slab {
+  readonly bytes: number;
+  readonly born: number;
+  readonly died: number;
 }
 
 /** Where the values of one compiled program lie in memory, over the steps of its schedule. */
@@ -54,6 +67,8 @@ export type ToView =
       readonly recording: Recording;
       readonly arenas: readonly Arena[];
     }
+  /** Shows where a line held most. */
+  | { readonly kind: 'find'; readonly file: string; readonly line: number }
   | { readonly kind: 'failed'; readonly message: string };
 
 export type FromView = { readonly kind: 'ready' } | { readonly kind: 'open'; readonly file: string; readonly line: number };

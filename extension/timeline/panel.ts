@@ -12,6 +12,23 @@ import { readProfile } from './recording.ts';
 
 export const viewType = 'tidemark.timeline';
 
+/** A line of source that the timeline of a profile is to show. */
+export interface Sought {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Open views by the profile they show, and what is sought in one that isn't open yet. */
+const views = new Map<string, Set<(message: ToView) => void>>();
+const sought = new Map<string, Sought>();
+
+/** Shows where a line held most: in the open views of the profile, or in the one that opens next. */
+export function seekInTimeline(profile: vscode.Uri, line: Sought): void {
+  const open = views.get(profile.toString());
+  if (open === undefined || open.size === 0) sought.set(profile.toString(), line);
+  else for (const say of open) say({ kind: 'find', ...line });
+}
+
 export function registerTimeline(context: vscode.ExtensionContext): vscode.Disposable {
   const provider: vscode.CustomReadonlyEditorProvider = {
     openCustomDocument: (uri) => ({ uri, dispose: () => undefined }),
@@ -29,6 +46,9 @@ function show(context: vscode.ExtensionContext, uri: vscode.Uri, panel: vscode.W
       const lines = createInterface({ input: createReadStream(uri.fsPath), crlfDelay: Infinity });
       const profile = await readProfile(lines);
       await say({ kind: 'recording', name: path.basename(uri.fsPath), ...profile });
+      const line = sought.get(uri.toString());
+      sought.delete(uri.toString());
+      if (line !== undefined) await say({ kind: 'find', ...line });
     } catch (error) {
       await say({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
     }
@@ -41,7 +61,11 @@ function show(context: vscode.ExtensionContext, uri: vscode.Uri, panel: vscode.W
     new vscode.RelativePattern(vscode.Uri.joinPath(uri, '..'), path.basename(uri.fsPath)),
   );
   watcher.onDidChange(() => void read());
+  const own = views.get(uri.toString()) ?? new Set();
+  views.set(uri.toString(), own);
+  own.add(say);
   panel.onDidDispose(() => {
+    own.delete(say);
     listening.dispose();
     watcher.dispose();
   });
@@ -95,15 +119,17 @@ function html(webview: vscode.Webview, bundle: vscode.Uri): string {
 </header>
 <div id="notes"></div>
 <main>
-<div id="plot" tabindex="0" role="application" aria-label="${t('Memory over the run. Arrows pan, plus and minus zoom, shift with arrows moves the chosen moment, P goes to the peak. The table below says the same in words.')}">
+<div id="plot" tabindex="0" role="application" aria-label="${t('Memory over the run. Arrows pan, plus and minus zoom, shift with arrows moves the chosen moment, P goes to the peak, T changes the axis, slash finds a line. The table below says the same in words.')}">
 <canvas id="chart"></canvas><canvas id="over"></canvas><div id="tip" hidden></div>
 </div>
-<p id="keys">${t('Wheel or + − zooms, drag or arrows pan, click chooses a moment, double click opens the line, P goes to the peak.')}</p>
-<table role="grid" aria-labelledby="moment">
+<p id="keys">${t('Wheel or + − zooms, drag or arrows pan, click chooses a moment, double click opens the line, P goes to the peak, / finds a line.')}</p>
+<p id="nothing">${t('The run made no array, so there is nothing to draw. Profile a program that computes with arrays.')}</p>
+<table aria-labelledby="moment">
 <caption id="moment" aria-live="polite"></caption>
 <thead><tr><th scope="col">${t('Bytes')}</th><th scope="col">${t('Array')}</th><th scope="col">${t('Made at')}</th></tr></thead>
 <tbody id="rows"></tbody>
 </table>
+<section id="slabs" aria-label="${t('The allocator at the chosen moment')}" hidden></section>
 <section id="arenas" aria-label="${t('Memory of compiled calls')}" hidden></section>
 </main>
 <script nonce="${nonce}" src="${at('view.js')}"></script>

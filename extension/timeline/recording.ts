@@ -10,7 +10,7 @@ import { createLedger, type Allocation, type Change, type Program } from '../../
 import { readEvent } from '../../runtime/events/ndjson.ts';
 import { programShape, type ProgramShape, type ProgramValue } from '../../runtime/events/program.ts';
 import type { ProfileReport } from '../../language-server/protocol.ts';
-import type { Arena, Recording, Site } from './messages.ts';
+import { nowhere, type Arena, type Recording, type Site, type Slab } from './messages.ts';
 
 export interface ReadProfile {
   readonly report: ProfileReport;
@@ -61,7 +61,17 @@ export function createRecorder(): Recorder {
   const spikes = new Map<number, Spike>();
   const arenas: Arena[] = [];
   const steps = { at: growing(), site: growing(), delta: growing(), reserved: growing() };
-  const blocks = { born: growing(), died: growing(), bytes: growing(), site: growing(), label: growing() };
+  const blocks = {
+    born: growing(),
+    died: growing(),
+    bytes: growing(),
+    site: growing(),
+    label: growing(),
+    slab: growing(),
+    offset: growing(),
+  };
+  const slabs: { bytes: number; born: number; died: number }[] = [];
+  const slabOf = new Map<number, number>();
   let last = 0;
 
   const placeSite = (place: number): number => {
@@ -82,7 +92,9 @@ export function createRecorder(): Recorder {
     steps.reserved.push(reserved);
     return steps.at.length - 1;
   };
-  const block = (born: number, bytes: number, site: number, label: string): number => {
+  const block = (born: number, bytes: number, site: number, label: string, piece?: Pick<Allocation, 'slab' | 'offset'>): number => {
+    blocks.slab.push(piece?.slab === undefined ? nowhere : (slabOf.get(piece.slab) ?? nowhere));
+    blocks.offset.push(piece?.offset ?? 0);
     blocks.born.push(born);
     blocks.died.push(never);
     blocks.bytes.push(bytes);
@@ -90,8 +102,9 @@ export function createRecorder(): Recorder {
     blocks.label.push(labels.index(label));
     return blocks.born.length - 1;
   };
-  const enter = ({ id, bytes, place, shape, dtype, what }: Allocation, born: number): void => {
-    blockOf.set(id, block(born, bytes, placeSite(place), labelOf(shape, dtype, what)));
+  const enter = (allocation: Allocation, born: number): void => {
+    const { id, bytes, place, shape, dtype, what } = allocation;
+    blockOf.set(id, block(born, bytes, placeSite(place), labelOf(shape, dtype, what), allocation));
   };
   const leave = (id: number, died: number): void => {
     const index = blockOf.get(id);
@@ -154,7 +167,13 @@ export function createRecorder(): Recorder {
   return {
     take(event) {
       const change = ledger.take(event);
-      if (change !== undefined) take(change);
+      if (change === undefined) return;
+      take(change);
+      // Only slabs of which pieces are told can be drawn: others are one buffer each.
+      if (event.kind === 'reserve' && event.layer === 'tidemark')
+        slabOf.set(event.id, slabs.push({ bytes: event.bytes, born: steps.at.length - 1, died: never }) - 1);
+      const ended = event.kind === 'unreserve' ? slabOf.get(event.id) : undefined;
+      if (ended !== undefined) slabs[ended]!.died = steps.at.length - 1;
     },
     result: () => ({
       recording: {
@@ -169,6 +188,9 @@ export function createRecorder(): Recorder {
         bytes: blocks.bytes.as(Float64Array),
         blockSite: blocks.site.as(Uint32Array),
         label: blocks.label.as(Uint32Array),
+        slab: blocks.slab.as(Uint32Array),
+        offset: blocks.offset.as(Float64Array),
+        slabs: slabs satisfies readonly Slab[],
       },
       arenas,
     }),

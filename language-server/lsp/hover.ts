@@ -33,7 +33,7 @@ function linkPart({ uri, functions, measurement }: View, line: number): readonly
     .toSorted((a, b) => b.line - a.line)[0];
   const shown = [
     ...(around === undefined ? [] : [link(`Explain ${around.name}`, commands.explain, [uri, around.name, around.line])]),
-    ...(measurement === undefined ? [] : [link('Timeline', commands.showTimeline, [])]),
+    ...(measurement === undefined ? [] : [link('Timeline', commands.showTimeline, [uri, line])]),
   ];
   return shown.length === 0 ? [] : [shown.join(' · ')];
 }

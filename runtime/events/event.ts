@@ -57,6 +57,9 @@ export type Event =
       /** Made by differentiation of the equation at `place`, or recomputed. */
       readonly role?: 'gradient' | 'again';
       readonly label?: string;
+      /** The reservation (`reserve.id`) that it is a piece of, and at which byte; absent where nobody knows. */
+      readonly slab?: number;
+      readonly offset?: number;
     }
   /** `id` is free again; `how` says by what means. */
   | {
@@ -102,6 +105,8 @@ export type Event =
       readonly program: number;
       readonly name: string;
       readonly place: number;
+      /** The program that this one is a better plan of: the same trace, found while others were running. */
+      readonly improves?: number;
       readonly profile: ProgramProfile;
     }
   /** One call of `program`; between this event and the end of the call its `peakBytes` are in use on top of its arguments. */

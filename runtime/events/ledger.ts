@@ -20,6 +20,9 @@ export interface Allocation {
   readonly dtype?: string;
   readonly role?: 'gradient' | 'again';
   readonly label?: string;
+  /** The reservation that it is a piece of, and at which byte. */
+  readonly slab?: number;
+  readonly offset?: number;
 }
 
 export interface Program {

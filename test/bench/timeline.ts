@@ -1,10 +1,11 @@
 /**
  * How long the timeline's script takes per frame of panning, zooming and searching, over a run of a million events.
  *
- * `node --import tsx test/bench/timeline.ts [EVENTS]`: the built view in Chromium, 1280 pixels wide; prints percentiles of the
- * view's own measures. Depends on: extension/timeline, dist/timeline, playwright-core.
+ * `node --import tsx test/bench/timeline.ts [EVENTS]`: the view in Chromium, 1280 pixels wide; prints percentiles of the
+ * view's own measures. Depends on: extension/timeline, esbuild, playwright-core.
  */
 import { readFileSync } from 'node:fs';
+import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import { createRecorder } from '../../extension/timeline/recording.ts';
 import type { ProfileReport } from '../../language-server/protocol.ts';
@@ -52,6 +53,19 @@ function recordRun(events: number) {
   return recorder.result();
 }
 
+/** The view as the extension ships it. */
+async function bundledView(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: ['extension/timeline/view/main.ts'],
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'iife',
+    target: 'es2022',
+  });
+  return outputFiles[0]!.text;
+}
+
 const started = performance.now();
 const { recording, arenas } = recordRun(wanted);
 console.log(
@@ -64,11 +78,11 @@ try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   const skeleton = /<body>([\s\S]*)<\/main>/.exec(readFileSync('extension/timeline/panel.ts', 'utf8'))![0].replace(/\$\{[^}]*\}/g, 'x');
   await page.setContent(
-    `<!DOCTYPE html><html><style>${readFileSync('dist/timeline/view-style.css', 'utf8')}</style>${skeleton}</main></body></html>`,
+    `<!DOCTYPE html><html><style>${readFileSync('extension/timeline/view/style.css', 'utf8')}</style>${skeleton}</main></body></html>`,
   );
   await page.addScriptTag({ content: 'globalThis.acquireVsCodeApi = () => ({ postMessage() {} }); globalThis.__name = (one) => one;' });
-  await page.addScriptTag({ content: readFileSync('dist/timeline/view.js', 'utf8') });
-  const fields = ['at', 'site', 'delta', 'reserved', 'born', 'died', 'bytes', 'blockSite', 'label'] as const;
+  await page.addScriptTag({ content: await bundledView() });
+  const fields = ['at', 'site', 'delta', 'reserved', 'born', 'died', 'bytes', 'blockSite', 'label', 'slab', 'offset'] as const;
   for (const name of fields) {
     const bytes = Buffer.from(recording[name].buffer, recording[name].byteOffset, recording[name].byteLength).toString('base64');
     for (let from = 0; from < bytes.length; from += 8_000_000) {
@@ -94,7 +108,7 @@ try {
         kind: 'recording',
         name: 'bench',
         report: small.report,
-        recording: { ...typed, sites: small.sites, labels: small.labels },
+        recording: { ...typed, sites: small.sites, labels: small.labels, slabs: small.slabs },
         arenas: small.arenas,
       });
       const frame = (): Promise<number> => new Promise((resolve) => requestAnimationFrame(resolve));
@@ -121,7 +135,7 @@ try {
       return { openMs, frames };
     },
     {
-      small: { report, arenas, sites: recording.sites, labels: recording.labels },
+      small: { report, arenas, sites: recording.sites, labels: recording.labels, slabs: recording.slabs },
       kinds: Object.fromEntries(fields.map((name) => [name, recording[name] instanceof Float64Array ? 'f' : 'u'])),
     },
   );

@@ -1,81 +1,112 @@
 /**
- * The timeline in its webview: memory over the run, the arrays alive at the chosen moment, the arenas of compiled calls.
+ * The timeline in its webview: memory over the run, the arrays alive at the chosen moment, the allocator, the arenas.
  *
- * Mouse and keyboard do the same: wheel or +/- zoom, drag or arrows pan, click or shift-arrows choose the moment. The
- * table says in words what the chart says in colour. Depends on: series, raster, axis, arena, messages, core/bytes.
+ * Mouse and keyboard do the same: wheel or +/- zoom, drag or arrows pan, click or shift-arrows choose the moment, / finds. The
+ * table says in words what the chart says in colour. Depends on: chart, series, raster, table, slabs, arena, messages, core/bytes.
  */
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import type { FromView, Recording, Site, ToView } from '../messages.ts';
-import { ticks } from './axis.ts';
 import { showArenas } from './arena.ts';
-import { bandAt, packed, paint, palette } from './raster.ts';
-import { aliveAt, columns, series, stepAt, type Columns, type Series } from './series.ts';
+import { createChart, padding, topOf, type Theme, type Viewport } from './chart.ts';
+import { bandAt, packed, palette } from './raster.ts';
+import { aliveAt, columns, highestOf, series, type Series } from './series.ts';
+import { showSlabs } from './slabs.ts';
+import { fillRows, walkRows } from './table.ts';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromView): void };
 
 const vscode = acquireVsCodeApi();
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T;
-const [chart, over] = [element<HTMLCanvasElement>('chart'), element<HTMLCanvasElement>('over')];
-const padding = { left: 76, right: 12, top: 14, bottom: 24 };
+const plot = element('plot');
+const chart = createChart(plot, element<HTMLCanvasElement>('chart'), element<HTMLCanvasElement>('over'));
 
-interface Shown {
+interface Shown extends Viewport {
   readonly name: string;
   readonly recording: Recording;
-  readonly all: Series;
-  /** Visible part of the axis: steps, or milliseconds. */
   range: { from: number; to: number };
   axis: 'steps' | 'time';
   chosen: number;
   search: string;
-  last: Columns | undefined;
 }
 
 let shown: Shown | undefined;
-let colours = new Uint32Array(0);
+let theme: Theme = { colours: new Uint32Array(0), line: 0, text: '#888', peak: '#e08a3c', font: '11px sans-serif' };
 let frame = 0;
 
 window.addEventListener('message', ({ data }: MessageEvent<ToView>) => {
-  if (data.kind === 'failed') {
-    element('status').textContent = data.message;
-    document.body.classList.add('failed');
-    return;
+  switch (data.kind) {
+    case 'failed':
+      element('status').textContent = data.message;
+      document.body.classList.add('failed');
+      return;
+    case 'find':
+      return find(data);
+    case 'recording':
+      return show(data);
   }
-  const all = series(data.recording);
-  shown = {
-    name: data.name,
-    recording: data.recording,
-    all,
-    range: { from: 0, to: all.steps },
-    axis: 'steps',
-    chosen: all.peak.step,
-    search: '',
-    last: undefined,
-  };
-  const { report } = data;
+});
+
+function show({ name, report, recording, arenas }: Extract<ToView, { kind: 'recording' }>): void {
+  const all = series(recording);
+  document.body.classList.remove('failed');
+  document.body.classList.toggle('empty', all.steps === 0);
+  shown = { name, recording, all, range: { from: 0, to: Math.max(1, all.steps) }, axis: 'steps', chosen: all.peak.step, search: '' };
+  element<HTMLInputElement>('search').value = '';
   const device =
     report.device === null ? '' : ` · ${report.device.kind}${report.device.software && report.device.kind !== 'cpu' ? ' in software' : ''}`;
   element('status').textContent =
     `${report.entry}${device} · peak ${writeBytes(report.peakBytes)} · reserved ${writeBytes(report.peakReservedBytes)} · ${all.steps.toLocaleString()} changes`;
-  for (const note of report.notes ?? []) element('notes').append(Object.assign(document.createElement('p'), { textContent: note }));
-  showArenas(element('arenas'), data.arenas, data.recording.sites, open);
+  element('notes').replaceChildren(
+    ...(report.notes ?? []).map((note) => Object.assign(document.createElement('p'), { textContent: note })),
+  );
+  showArenas(element('arenas'), arenas, recording.sites, open);
+  chart.resize();
+  warmUp(all);
   restyle();
   choose(all.peak.step);
-});
-new ResizeObserver(() => draw()).observe(element('plot'));
+}
+
+/** The first touch finds compiled code: the ways of filling columns are gone a few times before. */
+function warmUp(all: Series): void {
+  if (all.steps < 10_000) return;
+  for (let round = 0; round < 8; round += 1) {
+    for (const span of [all.steps, 2000])
+      columns(
+        all,
+        Float64Array.from({ length: 401 }, (_, x) => (x * span) / 400),
+      );
+  }
+}
+
+new ResizeObserver(() => {
+  chart.resize();
+  draw();
+}).observe(plot);
 new MutationObserver(restyle).observe(document.body, { attributes: true, attributeFilter: ['class'] });
 
 function open(site: Site): void {
   if (site.line > 0) vscode.postMessage({ kind: 'open', file: site.file, line: site.line });
 }
 
+const isDark = (): boolean =>
+  !document.body.classList.contains('vscode-light') && !document.body.classList.contains('vscode-high-contrast-light');
+
 function restyle(): void {
   if (shown === undefined) return;
-  const dark = !document.body.classList.contains('vscode-light') && !document.body.classList.contains('vscode-high-contrast-light');
   const { all, recording, search } = shown;
   const found = (site: number): boolean => search === '' || site < 0 || words(recording.sites[site]!).toLowerCase().includes(search);
-  colours = Uint32Array.from(palette(all.bands, dark), (colour, band) =>
-    packed(all.sites[band] === -1 ? [128, 128, 128] : colour, found(all.sites[band] ?? -1) ? 255 : 50),
-  );
+  const style = getComputedStyle(document.body);
+  const contrast =
+    document.body.classList.contains('vscode-high-contrast') || document.body.classList.contains('vscode-high-contrast-light');
+  theme = {
+    colours: Uint32Array.from(palette(all.bands, isDark()), (colour, band) =>
+      packed(all.sites[band] === -1 ? [128, 128, 128] : colour, found(all.sites[band] ?? -1) ? 255 : 50),
+    ),
+    line: packed(isDark() ? [16, 16, 16] : [255, 255, 255], contrast ? 255 : 190),
+    text: style.getPropertyValue('--vscode-foreground') || '#888',
+    peak: style.getPropertyValue('--vscode-tidemark-peak') || '#e08a3c',
+    font: `11px ${style.getPropertyValue('--vscode-font-family') || 'sans-serif'}`,
+  };
   draw();
 }
 
@@ -87,128 +118,32 @@ const bandWords = (band: number): string => {
 
 /** Draws once per frame, however many events ask for it. */
 function draw(): void {
-  if (frame !== 0) return;
-  frame = requestAnimationFrame(() => {
-    frame = 0;
-    if (shown === undefined) return;
-    performance.mark('tidemark-start');
-    drawChart(shown);
-    drawOver(shown);
-    performance.measure('tidemark-frame', 'tidemark-start');
-    performance.clearMarks('tidemark-start');
-  });
+  if (frame === 0) frame = requestAnimationFrame(drawFrame);
 }
 
-function size(): { width: number; height: number } {
-  const { clientWidth, clientHeight } = element('plot');
-  return {
-    width: Math.max(50, clientWidth - padding.left - padding.right),
-    height: Math.max(50, clientHeight - padding.top - padding.bottom),
-  };
+function drawFrame(): void {
+  frame = 0;
+  if (shown === undefined) return;
+  performance.mark('tidemark-start');
+  chart.draw(shown, theme);
+  performance.measure('tidemark-frame', 'tidemark-start');
+  performance.clearMarks('tidemark-start');
 }
 
-function edges({ all, range, axis }: Shown, width: number): Float64Array {
-  const result = new Float64Array(width + 1);
-  for (let x = 0; x <= width; x += 1) {
-    const at = range.from + ((range.to - range.from) * x) / width;
-    result[x] = axis === 'steps' ? at : stepAt(all, at);
-  }
-  return result;
-}
-
-const top = ({ all }: Shown): number => all.peak.bytes * 1.06 || 1;
-
-let image: ImageData | undefined;
-function drawChart(now: Shown): void {
-  const { width, height } = size();
-  if (chart.width !== width || chart.height !== height || image === undefined) {
-    chart.width = width;
-    chart.height = height;
-    Object.assign(chart.style, { left: `${padding.left}px`, top: `${padding.top}px`, width: `${width}px`, height: `${height}px` });
-    image = new ImageData(width, height);
-  }
-  now.last = columns(now.all, edges(now, width));
-  paint({ width, height, pixels: new Uint32Array(image.data.buffer) }, now.last, now.all.bands, colours, top(now));
-  chart.getContext('2d')!.putImageData(image, 0, 0);
-}
-
-function drawOver(now: Shown): void {
-  const { width, height } = size();
-  const density = window.devicePixelRatio;
-  const [fullWidth, fullHeight] = [width + padding.left + padding.right, height + padding.top + padding.bottom];
-  over.width = fullWidth * density;
-  over.height = fullHeight * density;
-  const pen = over.getContext('2d')!;
-  pen.scale(density, density);
-  const style = getComputedStyle(document.body);
-  const ink = style.getPropertyValue('--vscode-foreground') || '#888';
-  const peakInk = style.getPropertyValue('--vscode-tidemark-peak') || '#e08a3c';
-  pen.font = `11px ${style.getPropertyValue('--vscode-font-family') || 'sans-serif'}`;
-  pen.fillStyle = pen.strokeStyle = ink;
-  pen.textBaseline = 'middle';
-  pen.textAlign = 'right';
-  for (const bytes of ticks(top(now))) {
-    const y = padding.top + height - (bytes / top(now)) * height;
-    pen.globalAlpha = 0.18;
-    pen.fillRect(padding.left, Math.round(y), width, 1);
-    pen.globalAlpha = 1;
-    pen.fillText(writeBytes(bytes), padding.left - 6, y);
-  }
-  pen.textAlign = 'left';
-  pen.textBaseline = 'alphabetic';
-  pen.fillText(axisWords(now, now.range.from), padding.left, fullHeight - 8);
-  pen.textAlign = 'right';
-  pen.fillText(axisWords(now, now.range.to), padding.left + width, fullHeight - 8);
-  const peakX = toX(now, now.all.peak.step, width);
-  const peakY = padding.top + height - (now.all.peak.bytes / top(now)) * height;
-  pen.strokeStyle = pen.fillStyle = peakInk;
-  pen.setLineDash([6, 4]);
-  line(pen, [padding.left, peakY], [padding.left + width, peakY]);
-  pen.setLineDash([]);
-  if (peakX >= 0 && peakX <= width) {
-    const x = padding.left + peakX;
-    pen.beginPath();
-    pen.moveTo(x, peakY);
-    pen.lineTo(x - 5, peakY - 9);
-    pen.lineTo(x + 5, peakY - 9);
-    pen.fill();
-  }
-  pen.textAlign = peakX > width / 2 ? 'left' : 'right';
-  pen.fillText(`peak ${writeBytes(now.all.peak.bytes)}`, peakX > width / 2 ? padding.left + 4 : padding.left + width - 4, peakY + 13);
-  const chosenX = toX(now, now.chosen, width);
-  if (chosenX >= 0 && chosenX <= width) {
-    pen.strokeStyle = ink;
-    line(pen, [padding.left + chosenX, padding.top], [padding.left + chosenX, padding.top + height]);
-  }
-}
-
-function line(pen: CanvasRenderingContext2D, [x, y]: readonly [number, number], [toX_, toY]: readonly [number, number]): void {
-  pen.beginPath();
-  pen.moveTo(x, y);
-  pen.lineTo(toX_, toY);
-  pen.stroke();
-}
-
-const toX = ({ all, range, axis }: Shown, step: number, width: number): number =>
-  (((axis === 'steps' ? step + 0.5 : (all.at[step] ?? 0)) - range.from) / (range.to - range.from)) * width;
-
-function axisWords({ axis }: Shown, at: number): string {
-  return axis === 'steps' ? `change ${Math.round(at).toLocaleString()}` : `${(at / 1000).toFixed(2)} s`;
-}
-
-/* Choosing a moment, and the table of what was alive then. */
+/* Choosing a moment, and what was there then. */
 
 function choose(step: number): void {
   if (shown === undefined) return;
   shown.chosen = Math.max(0, Math.min(shown.all.steps - 1, step));
   draw();
-  fillTable(shown);
+  tell(shown);
 }
 
-let filling: ReturnType<typeof setTimeout> | undefined;
-function fillTable(now: Shown): void {
-  clearTimeout(filling);
-  filling = setTimeout(() => {
+let telling: ReturnType<typeof setTimeout> | undefined;
+/** Table and allocator follow once the moment rests. */
+function tell(now: Shown): void {
+  clearTimeout(telling);
+  telling = setTimeout(() => {
     const { recording, chosen, search, all } = now;
     const rows = aliveAt(recording, chosen).filter(
       ({ site, label }) => search === '' || `${words(recording.sites[site]!)} ${recording.labels[label]}`.toLowerCase().includes(search),
@@ -218,38 +153,47 @@ function fillTable(now: Shown): void {
     const atPeak = chosen === all.peak.step ? ' (the peak)' : '';
     element('moment').textContent =
       `${count.toLocaleString()} arrays, ${writeBytes(bytes)} alive at change ${chosen.toLocaleString()}${atPeak}, ${((all.at[chosen] ?? 0) / 1000).toFixed(3)} s after the start`;
-    const body = element('rows');
-    body.replaceChildren(
-      ...rows.slice(0, 400).map(({ site, label, bytes: held, count: n }) => {
-        const place = recording.sites[site]!;
-        const row = document.createElement('tr');
-        const button = Object.assign(document.createElement('button'), { textContent: words(place), disabled: place.line === 0 });
-        button.addEventListener('click', () => open(place));
-        const swatch = Object.assign(document.createElement('span'), { className: 'swatch', ariaHidden: 'true' });
-        swatch.style.background = colourOf(all, site);
-        const cells = [writeBytes(held), n > 1 ? `${recording.labels[label]} ×${n.toLocaleString()}` : recording.labels[label]!];
-        for (const text of cells) row.append(Object.assign(document.createElement('td'), { textContent: text }));
-        const where = document.createElement('td');
-        where.append(swatch, button);
-        row.append(where);
-        return row;
-      }),
-    );
-    if (rows.length > 400) body.append(more(rows.length - 400));
+    const context = { recording, colour: (site: number) => colourOf(all, site), words, open };
+    fillRows(element('rows'), rows, context);
+    showSlabs(element('slabs'), chosen, context);
   }, 30);
 }
-
-function more(count: number): HTMLElement {
-  const row = document.createElement('tr');
-  const cell = Object.assign(document.createElement('td'), { colSpan: 3, textContent: `and ${count.toLocaleString()} more kinds` });
-  row.append(cell);
-  return row;
-}
+walkRows(element('rows'));
 
 function colourOf(all: Series, site: number): string {
   const band = all.sites.indexOf(site);
-  const pixel = colours[band >= 0 ? band : all.bands - 1] ?? 0;
+  const pixel = theme.colours[band >= 0 ? band : all.bands - 1] ?? 0;
   return `rgb(${pixel & 255} ${(pixel >> 8) & 255} ${(pixel >> 16) & 255})`;
+}
+
+/** From a line of source: its bands stand out, at the moment when they held most. */
+function find({ file, line }: { readonly file: string; readonly line: number }): void {
+  if (shown === undefined) return;
+  const { recording } = shown;
+  const own = recording.sites.flatMap((site, i) =>
+    site.line === line && (file === site.file || file.endsWith(`/${site.file}`)) ? [i] : [],
+  );
+  const site = own[0] === undefined ? undefined : recording.sites[own[0]];
+  seek(site === undefined ? `${file.split('/').at(-1)}:${line}` : words(site));
+}
+
+function seek(text: string): void {
+  if (shown === undefined) return;
+  element<HTMLInputElement>('search').value = text;
+  shown.search = text.trim().toLowerCase();
+  restyle();
+  toFound();
+}
+
+/** To the moment at which what is searched for held most. */
+function toFound(): void {
+  if (shown === undefined || shown.search === '') return;
+  const { recording, search } = shown;
+  const found = new Set(recording.sites.flatMap((site, i) => (words(site).toLowerCase().includes(search) ? [i] : [])));
+  const step = highestOf(recording, found);
+  if (step === undefined) return tell(shown);
+  reveal(step);
+  choose(step);
 }
 
 /* Moving about. */
@@ -281,6 +225,17 @@ function reset(): void {
   draw();
 }
 
+/** Pans so that a step is in sight. */
+function reveal(step: number): void {
+  if (shown === undefined) return;
+  const { all, axis, range } = shown;
+  const where = axis === 'steps' ? step : all.at[step]!;
+  if (range.from <= where && where < range.to) return;
+  const span = range.to - range.from;
+  const from = Math.max(0, Math.min(end(shown) - span, where - span / 2));
+  shown.range = { from, to: from + span };
+}
+
 function toPeak(): void {
   if (shown === undefined) return;
   const { all } = shown;
@@ -291,13 +246,12 @@ function toPeak(): void {
   choose(all.peak.step);
 }
 
-const plot = element('plot');
-const at = (event: MouseEvent): number => (event.offsetX - padding.left) / size().width;
+const at = (event: MouseEvent): number => (event.offsetX - padding.left) / chart.width();
 plot.addEventListener(
   'wheel',
   (event) => {
     event.preventDefault();
-    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / size().width);
+    if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / chart.width());
     else zoom(1.0015 ** event.deltaY, Math.max(0, Math.min(1, at(event))));
   },
   { passive: false },
@@ -312,7 +266,7 @@ plot.addEventListener('pointermove', (event) => {
     const by = event.clientX - dragged.x;
     if (!dragged.moved && Math.abs(by) < 4) return;
     dragged = { x: event.clientX, moved: true };
-    pan(-by / size().width);
+    pan(-by / chart.width());
   } else point(event);
 });
 plot.addEventListener('pointerup', (event) => {
@@ -325,15 +279,15 @@ plot.addEventListener('dblclick', (event) => {
 });
 
 function columnUnder(event: MouseEvent): number | undefined {
-  const x = Math.floor(at(event) * (shown?.last?.width ?? 0));
-  return shown?.last === undefined || x < 0 || x >= shown.last.width ? undefined : x;
+  const x = Math.floor(at(event) * chart.width());
+  return shown === undefined || x < 0 || x >= chart.width() ? undefined : x;
 }
 
 function bandUnder(event: MouseEvent): number | undefined {
   const x = columnUnder(event);
   if (x === undefined) return undefined;
-  const bytes = (1 - (event.offsetY - padding.top) / size().height) * top(shown!);
-  return bandAt(shown!.last!, shown!.all.bands, x, bytes);
+  const bytes = (1 - (event.offsetY - padding.top) / chart.height()) * topOf(shown!.all);
+  return bandAt(chart.shown()!, shown!.all.bands, x, bytes);
 }
 
 function under(event: MouseEvent): Site | undefined {
@@ -347,9 +301,10 @@ function point(event: MouseEvent): void {
   const tip = element('tip');
   tip.hidden = x === undefined;
   if (x === undefined) return;
-  const { last, all } = shown!;
-  const held = band === undefined ? '' : `${bandWords(band)}: ${writeBytes(last!.bands[x * all.bands + band]!)} of `;
-  tip.textContent = `${held}${writeBytes(last!.total[x]!)} in use`;
+  const { all } = shown!;
+  const last = chart.shown()!;
+  const held = band === undefined ? '' : `${bandWords(band)}: ${writeBytes(last.bands[x * all.bands + band]!)} of `;
+  tip.textContent = `${held}${writeBytes(last.total[x]!)} in use`;
   tip.style.left = `${Math.min(event.offsetX + 14, plot.clientWidth - tip.offsetWidth - 8)}px`;
   tip.style.top = `${Math.max(0, event.offsetY - 30)}px`;
 }
@@ -357,7 +312,7 @@ plot.addEventListener('pointerleave', () => (element('tip').hidden = true));
 
 function pick(event: MouseEvent): void {
   const x = columnUnder(event);
-  if (x !== undefined) choose(shown!.last!.step[x]!);
+  if (x !== undefined) choose(chart.shown()!.step[x]!);
 }
 
 const keys: Readonly<Record<string, () => void>> = {
@@ -368,6 +323,10 @@ const keys: Readonly<Record<string, () => void>> = {
   ArrowRight: () => pan(0.1),
   Home: reset,
   p: toPeak,
+  P: toPeak,
+  t: () => element('axis').click(),
+  T: () => element('axis').click(),
+  '/': () => element('search').focus(),
 };
 plot.addEventListener('keydown', (event) => {
   if (shown === undefined) return;
@@ -389,7 +348,13 @@ element<HTMLInputElement>('search').addEventListener('input', ({ target }) => {
   if (shown === undefined) return;
   shown.search = (target as HTMLInputElement).value.trim().toLowerCase();
   restyle();
-  fillTable(shown);
+  tell(shown);
+});
+element('search').addEventListener('keydown', (event) => {
+  if (event.key === 'Enter') toFound();
+  if (event.key !== 'Escape') return;
+  seek('');
+  plot.focus();
 });
 
 vscode.postMessage({ kind: 'ready' });

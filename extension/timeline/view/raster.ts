@@ -2,7 +2,8 @@
  * Paints columns into pixels: bands on each other, the largest at the bottom, one write per pixel.
  *
  * Painting pixels costs the same for ten arrays and for a million; paths of thirty bands cost ten times as much at this
- * width. Colours come in as packed pixels. Depends on: series.
+ * width. Bands that are high enough end in a line, so that neighbours are apart without colour. Colours come in as packed
+ * pixels. Depends on: series.
  */
 import type { Columns } from './series.ts';
 
@@ -13,20 +14,31 @@ export interface Canvas {
   readonly pixels: Uint32Array;
 }
 
-export function paint({ pixels, width, height }: Canvas, shown: Columns, bands: number, colours: Uint32Array, topBytes: number): void {
+export interface Ink {
+  /** One for each band. */
+  readonly colours: Uint32Array;
+  /** The line at the upper end of a band. */
+  readonly line: number;
+}
+
+/** A band of fewer pixels has no line: it would be nothing else. */
+const lined = 5;
+
+export function paint({ pixels, width, height }: Canvas, shown: Columns, bands: number, { colours, line }: Ink, topBytes: number): void {
   pixels.fill(0);
   const scale = height / topBytes;
-  const edges = new Int32Array(bands + 1);
   for (let x = 0; x < shown.width; x += 1) {
     let bytes = 0;
-    edges[0] = height;
+    let bottom = height;
     for (let band = 0; band < bands; band += 1) {
-      bytes += shown.bands[x * bands + band]!;
-      edges[band + 1] = Math.max(0, Math.round(height - bytes * scale));
-    }
-    for (let band = 0; band < bands; band += 1) {
+      const own = shown.bands[x * bands + band]!;
+      if (own <= 0) continue;
+      bytes += own;
+      const top = Math.max(0, Math.round(height - bytes * scale));
       const colour = colours[band]!;
-      for (let y = edges[band + 1]!; y < edges[band]!; y += 1) pixels[y * width + x] = colour;
+      for (let y = top; y < bottom; y += 1) pixels[y * width + x] = colour;
+      if (bottom - top >= lined) pixels[top * width + x] = line;
+      bottom = Math.min(bottom, top);
     }
   }
 }

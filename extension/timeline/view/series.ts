@@ -114,15 +114,20 @@ export interface Columns {
   readonly step: Uint32Array;
 }
 
-/** `edges[x]` is the first step of column x; `edges[width]` the end. An empty column shows the state before it. */
-export function columns(all: Series, edges: Float64Array): Columns {
-  const width = edges.length - 1;
-  const result: Columns = {
-    width,
-    bands: new Float32Array(width * all.bands),
-    total: new Float64Array(width),
-    step: new Uint32Array(width),
-  };
+/** Room for columns: panning fills the same room again, since making it for every frame costs as much as filling it. */
+export const roomFor = (width: number, bands: number): Columns => ({
+  width,
+  bands: new Float32Array(width * bands),
+  total: new Float64Array(width),
+  step: new Uint32Array(width),
+});
+
+/**
+ * `edges[x]` is the first step of column x; `edges[width]` the end. An empty column shows the state before it. Writes over
+ * `result` and returns it.
+ */
+export function columns(all: Series, edges: Float64Array, result: Columns = roomFor(edges.length - 1, all.bands)): Columns {
+  const { width } = result;
   const span = edges[width]! - edges[0]!;
   const level = all.levels.findLast(({ stepsEach }) => stepsEach * width * 2 <= span);
   if (level === undefined) exactColumns(all, edges, result);
@@ -152,32 +157,34 @@ function exactColumns(
   // The last step before the first column: none where the columns begin with the run.
   const from = Math.min(steps - 1, Math.floor(edges[0]!) - 1);
   const bucket = Math.max(0, Math.floor(from / finest));
-  const now = Float64Array.from(checkpoints.subarray(bucket * bands, (bucket + 1) * bands));
-  let sum = now.reduce((a, b) => a + b, 0);
+  let sum = 0;
+  for (let band = 0; band < bands; band += 1) sum += held[band] = checkpoints[bucket * bands + band]!;
   let at = bucket * finest;
-  const advance = (to: number): void => {
-    const band = bandOfStep[to]!;
-    now[band] = now[band]! + delta[to]!;
-    sum += delta[to]!;
-  };
-  for (; at <= from; at += 1) advance(at);
+  for (; at <= from; at += 1) {
+    held[bandOfStep[at]!] = held[bandOfStep[at]!]! + delta[at]!;
+    sum += delta[at]!;
+  }
   for (let x = 0; x < total.length; x += 1) {
     const end = Math.min(steps, Math.ceil(edges[x + 1]!));
     // Before the first step nothing is in use; an empty column repeats what was so before it.
     total[x] = sum;
     step[x] = Math.max(0, at - 1);
-    out.set(now, x * bands);
+    for (let band = 0; band < bands; band += 1) out[x * bands + band] = held[band]!;
     let best = at >= end ? Infinity : -1;
     for (; at < end; at += 1) {
-      advance(at);
+      held[bandOfStep[at]!] = held[bandOfStep[at]!]! + delta[at]!;
+      sum += delta[at]!;
       if (sum <= best) continue;
       best = sum;
       total[x] = sum;
       step[x] = at;
-      out.set(now, x * bands);
+      for (let band = 0; band < bands; band += 1) out[x * bands + band] = held[band]!;
     }
   }
 }
+
+/** What each band holds while `exactColumns` goes along: made once. */
+const held = new Float64Array(maxBands);
 
 /** First step at or after a time. */
 export function stepAt({ at }: Pick<Series, 'at'>, time: number): number {
@@ -189,6 +196,21 @@ export function stepAt({ at }: Pick<Series, 'at'>, time: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** The step at which one line held most; undefined when it never held any. */
+export function highestOf({ site, delta }: Recording, wanted: ReadonlySet<number>): number | undefined {
+  let now = 0;
+  let best = 0;
+  let at: number | undefined;
+  for (let step = 0; step < delta.length; step += 1) {
+    if (!wanted.has(site[step]!)) continue;
+    now += delta[step]!;
+    if (now <= best) continue;
+    best = now;
+    at = step;
+  }
+  return at;
 }
 
 export interface AliveRow {

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { createRecorder, readProfile } from '../../../extension/timeline/recording.ts';
-import { aliveAt, columns, series, stepAt } from '../../../extension/timeline/view/series.ts';
+import { aliveAt, columns, highestOf, roomFor, series, stepAt } from '../../../extension/timeline/view/series.ts';
+import { fragmentation, slabsAt } from '../../../extension/timeline/view/slabs.ts';
 import type { Event, ProgramProfile } from '../../../runtime/events/event.ts';
 
 const place = (id: number, line: number): Event => ({ kind: 'place', id, frames: [{ file: 'a.ts', line, column: 1 }] });
@@ -47,6 +48,64 @@ describe('timeline', () => {
         [400, 1],
       ],
     );
+  });
+
+  it('knows where each array lies in its slab, and the holes between them', () => {
+    const piece = (id: number, bytes: number, at: number, offset: number): Event =>
+      ({ ...allocate(id, bytes, at), slab: 90, offset }) as Event;
+    const { recording } = record([
+      place(1, 3),
+      { kind: 'reserve', at: 0, id: 90, bytes: 4096, layer: 'tidemark' },
+      { kind: 'reserve', at: 0, id: 91, bytes: 512, layer: 'webgpu' },
+      piece(1, 1000, 1, 0),
+      piece(2, 512, 2, 1024),
+      piece(3, 256, 3, 3072),
+      free(2, 4),
+      free(1, 5),
+      free(3, 6),
+      { kind: 'unreserve', at: 7, id: 90 },
+    ]);
+    const at = (step: number): readonly (readonly number[])[] =>
+      slabsAt(recording, step).flatMap(({ pieces }) => pieces.map(({ offset, bytes }) => [offset, bytes]));
+    const all = recording.at.length;
+    assert.deepEqual(at(4), [
+      [0, 1000],
+      [1024, 512],
+      [3072, 256],
+    ]);
+    const [state] = slabsAt(recording, 5);
+    assert.deepEqual(state?.holes, [
+      { offset: 1024, bytes: 2048 },
+      { offset: 3328, bytes: 768 },
+    ]);
+    assert.equal(fragmentation([state!]), 1 - 2048 / 2816);
+    assert.equal(slabsAt(recording, all - 2).length, 1);
+    assert.deepEqual(slabsAt(recording, all - 1), []);
+  });
+
+  it('finds the moment at which a line held most', () => {
+    const { recording } = record([
+      place(1, 3),
+      place(2, 9),
+      allocate(1, 400, 0),
+      allocate(2, 100, 1, 2),
+      allocate(3, 300, 2, 2),
+      free(2, 3),
+      free(3, 4),
+    ]);
+    const siteOf = (line: number): Set<number> => new Set(recording.sites.flatMap((site, i) => (site.line === line ? [i] : [])));
+    assert.equal(highestOf(recording, siteOf(9)), 2);
+    assert.equal(highestOf(recording, siteOf(3)), 0);
+    assert.equal(highestOf(recording, siteOf(77)), undefined);
+  });
+
+  it('fills room that was used before as it fills fresh room', () => {
+    const all = series(
+      record([place(1, 3), ...Array.from({ length: 300 }, (_, i) => (i % 3 === 2 ? free(i - 1, i) : allocate(i, 256 * (1 + (i % 7)), i)))])
+        .recording,
+    );
+    const used = columns(all, edges(0, all.steps, 40), roomFor(40, all.bands));
+    assert.deepEqual(columns(all, edges(10, 90, 40), used), columns(all, edges(10, 90, 40)));
   });
 
   it('draws a compiled call as a spike of what its program holds', () => {
