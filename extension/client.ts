@@ -4,8 +4,21 @@
  * Depends on: vscode-languageclient, language-server/protocol.
  */
 import * as vscode from 'vscode';
-import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  State,
+  TransportKind,
+  type CloseHandlerResult,
+  type LanguageClientOptions,
+  type ServerOptions,
+} from 'vscode-languageclient/node';
 import { commands, methods, type InitializationOptions, type OutputParams, type ServerStatus } from '../language-server/protocol.ts';
+
+/** So many ends within this time, and the server is left alone. */
+const mostEnds = 4;
+const spellMs = 180_000;
 
 /** Files of the workspace, and texts that were never saved. */
 export const selector = ['typescript', 'typescriptreact', 'javascript', 'javascriptreact'].flatMap((language) => [
@@ -17,6 +30,8 @@ export interface ClientEvents {
   readonly status: vscode.Event<ServerStatus>;
   readonly marksChanged: vscode.Event<void>;
   readonly output: vscode.Event<OutputParams>;
+  /** The server runs: for the first time, or again. */
+  readonly started: vscode.Event<void>;
 }
 
 export class Client implements vscode.Disposable {
@@ -25,6 +40,10 @@ export class Client implements vscode.Disposable {
   readonly #status = new vscode.EventEmitter<ServerStatus>();
   readonly #marksChanged = new vscode.EventEmitter<void>();
   readonly #output = new vscode.EventEmitter<OutputParams>();
+  readonly #started = new vscode.EventEmitter<void>();
+  /** When the server ended by itself, in milliseconds. */
+  #ends: readonly number[] = [];
+  #told = false;
   #client: LanguageClient | undefined;
   #starting: Promise<LanguageClient> | undefined;
 
@@ -33,7 +52,12 @@ export class Client implements vscode.Disposable {
     this.#log = log;
   }
 
-  readonly events: ClientEvents = { status: this.#status.event, marksChanged: this.#marksChanged.event, output: this.#output.event };
+  readonly events: ClientEvents = {
+    status: this.#status.event,
+    marksChanged: this.#marksChanged.event,
+    output: this.#output.event,
+    started: this.#started.event,
+  };
 
   get isRunning(): boolean {
     return this.#client?.state === State.Running;
@@ -77,6 +101,10 @@ export class Client implements vscode.Disposable {
     const options: LanguageClientOptions = {
       documentSelector: selector,
       outputChannel: this.#log,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => this.#closed(),
+      },
       initializationOptions,
       markdown: { isTrusted: { enabledCommands: [commands.explain, commands.showTimeline] } },
       initializationFailedHandler: (error) => {
@@ -89,7 +117,36 @@ export class Client implements vscode.Disposable {
     client.onNotification(methods.status, (status: ServerStatus) => this.#status.fire(status));
     client.onNotification(methods.marksChanged, () => this.#marksChanged.fire());
     client.onNotification(methods.output, (line: OutputParams) => this.#output.fire(line));
+    client.onDidChangeState(({ newState }) => {
+      if (newState === State.Running) this.#started.fire();
+    });
     await client.start();
     return client;
+  }
+
+  /** The server ended by itself: it is started again, and the person is told once, not each time. */
+  #closed(): CloseHandlerResult {
+    const now = Date.now();
+    this.#ends = [...this.#ends.filter((at) => now - at < spellMs), now];
+    const output = vscode.l10n.t('Show Output');
+    const offer = (text: string, ...more: readonly string[]): void => {
+      void vscode.window.showWarningMessage(text, ...more, output).then((answer) => {
+        if (answer === output) this.#log.show(true);
+        else if (answer !== undefined) void this.restart();
+      });
+    };
+    if (this.#ends.length > mostEnds) {
+      this.#client = undefined;
+      this.#starting = undefined;
+      offer(
+        vscode.l10n.t('The Tidemark server ended {0} times in a row and is not started again.', this.#ends.length),
+        vscode.l10n.t('Restart Server'),
+      );
+      return { action: CloseAction.DoNotRestart, handled: true };
+    }
+    this.#log.warn('the server ended and is started again');
+    if (!this.#told) offer(vscode.l10n.t('The Tidemark server ended unexpectedly and was started again. Measured numbers are kept.'));
+    this.#told = true;
+    return { action: CloseAction.Restart, handled: true };
   }
 }

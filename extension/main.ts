@@ -24,7 +24,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const own = new Client(context, log);
   client = own;
   const profiler = new Profiler(own, log);
-  const results = new Results(profiler);
+  const results = new Results(own, profiler);
   const parts = { context, client: own, profiler, results, log };
   context.subscriptions.push(
     log,

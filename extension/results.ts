@@ -5,8 +5,9 @@
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import type { AllocatorComparison, ProfileOutcome } from '../language-server/protocol.ts';
+import { methods, type AllocatorComparison, type KeptRun, type ProfileOutcome } from '../language-server/protocol.ts';
 import { allocatorsText } from './allocators.ts';
+import type { Client } from './client.ts';
 import { comparison, type Run } from './compare.ts';
 import type { Profiler } from './profile.ts';
 import { seekInTimeline, viewType, type Sought } from './timeline/panel.ts';
@@ -22,10 +23,11 @@ export class Results implements vscode.Disposable {
   #profileFile: string | undefined;
   #allocators: AllocatorComparison | undefined;
 
-  constructor(profiler: Profiler) {
+  constructor(client: Client, profiler: Profiler) {
     this.#profiler = profiler;
     this.#disposables = [
       this.#changed,
+      client.events.started(() => void this.#restore(client)),
       profiler.onDone((outcome) => this.#keep(outcome)),
       vscode.workspace.registerTextDocumentContentProvider(scheme, {
         onDidChange: this.#changed.event,
@@ -103,6 +105,14 @@ export class Results implements vscode.Disposable {
     this.#runs = [...this.#runs.slice(-1), { report, endedAt: new Date() }];
     this.#profileFile = profileFile ?? undefined;
     void vscode.commands.executeCommand('setContext', 'tidemark.comparable', this.#runs.length === 2);
+  }
+
+  /** Runs from before the window was closed or the extension ended. */
+  async #restore(client: Client): Promise<void> {
+    const kept = await (await client.start()).sendRequest<readonly KeptRun[]>(methods.keptRuns).catch(() => []);
+    if (this.#runs.length > 0 || kept.length === 0) return;
+    this.#runs = kept.map(({ report, endedAt }) => ({ report, endedAt: new Date(endedAt) })).reverse();
+    this.#profileFile = kept[0]!.profileFile ?? undefined;
   }
 
   #comparison(): string {

@@ -216,6 +216,14 @@ export interface ProfileOutcome {
   readonly notReached: boolean;
 }
 
+/** A run that was kept when the server or the editor ended. */
+export interface KeptRun {
+  readonly report: ProfileReport;
+  /** Epoch milliseconds. */
+  readonly endedAt: number;
+  readonly profileFile: string | null;
+}
+
 /** A line of text in the editor that carries a measured number, for decorations. Lines count from 1. */
 export interface MeasuredMark {
   readonly line: number;
@@ -311,6 +319,7 @@ export const methods = {
   clear: 'tidemark/clearMeasurements',
   trust: 'tidemark/trusted',
   support: 'tidemark/support',
+  keptRuns: 'tidemark/keptRuns',
 } as const;
 
 /** Settings as the server gets them, section `tidemark`. Every key is optional: absent means the default. */

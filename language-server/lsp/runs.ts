@@ -8,6 +8,7 @@ import path from 'node:path';
 import type { AllocatorComparison, AllocatorRun, OutputParams, ProfileOutcome, ProfileParams } from '../protocol.ts';
 import { allocatorChoices, allocatorRun, tradeOff } from '../measure/allocators.ts';
 import { outline } from '../program/outline.ts';
+import { keepRun } from './last-run.ts';
 import { named, type Measurement } from './measurements.ts';
 import type { Session } from './session.ts';
 import type { CancelToken, Sources } from './sources.ts';
@@ -111,6 +112,8 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   const called = named(ofFile, outline(params.file, text), text).some(({ name }) => name === params.function);
   const notReached = params.function !== undefined && !called;
   session.setMeasurement(measurement, new Set(notReached ? [params.function!] : []));
+  // A disk that is full takes nothing from the numbers on the screen.
+  if (storage !== undefined) await keepRun(storage, measurement, { cwd, profileFile: outcome.profileFile }).catch(() => undefined);
   return { ...outcome, notReached };
 }
 

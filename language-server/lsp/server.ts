@@ -36,10 +36,12 @@ import { fileOf, fromPosition, toDiagnostic, uriOf } from './convert.ts';
 import { explainText, readExplainUri } from './explain-document.ts';
 import { hover } from './hover.ts';
 import { hints } from './inlay-hints.ts';
+import { forgetRuns, keptRuns, lastMeasurement } from './last-run.ts';
 import { marks } from './marks.ts';
 import { createRuns, type Runs } from './runs.ts';
 import { Cancellation, Session } from './session.ts';
-import type { CancelToken, Sources } from './sources.ts';
+import type { Sources } from './sources.ts';
+import { soon, tokenOf } from './tokens.ts';
 
 interface Client {
   readonly configuration: boolean;
@@ -158,6 +160,7 @@ export function serve(connection: Connection, sources: Sources): void {
   });
 
   connection.onInitialized(() => {
+    void guarded('kept run', undefined, restore);
     if (client.dynamicConfiguration)
       tell(() => connection.client.register(DidChangeConfigurationNotification.type, { section: 'tidemark' }));
     void pullSettings();
@@ -186,6 +189,12 @@ export function serve(connection: Connection, sources: Sources): void {
     });
     sendStatus();
   });
+
+  /** Numbers of the last run, as they were before the server ended. */
+  async function restore(): Promise<void> {
+    const kept = options.storage === undefined ? undefined : await lastMeasurement(options.storage);
+    if (kept !== undefined && session.measurement === undefined) session.setMeasurement(kept, new Set());
+  }
 
   async function pullSettings(folders?: readonly string[]): Promise<void> {
     if (!client.configuration) return;
@@ -329,7 +338,13 @@ export function serve(connection: Connection, sources: Sources): void {
   connection.onNotification(methods.trust, () => {
     trusted = true;
   });
-  connection.onNotification(methods.clear, () => session.setMeasurement(undefined, new Set()));
+  connection.onNotification(methods.clear, () => {
+    session.setMeasurement(undefined, new Set());
+    if (options.storage !== undefined) void guarded('clear', undefined, () => forgetRuns(options.storage!));
+  });
+  connection.onRequest(methods.keptRuns, () =>
+    guarded('kept runs', [], () => (options.storage === undefined ? [] : keptRuns(options.storage))),
+  );
   connection.onRequest(methods.support, (): SupportFacts => {
     const { heapUsed, rss } = process.memoryUsage();
     return {
@@ -373,21 +388,5 @@ function optionsOf({ initializationOptions }: InitializeParams): InitializationO
     trusted: given.trusted === true,
     ...(typeof given.storage === 'string' ? { storage: given.storage } : {}),
     ...(given.settings === undefined ? {} : { settings: given.settings }),
-  };
-}
-
-/** Editors wait for every answer before they show any: an analysis that takes longer is answered without. */
-function soon<T>(answer: Promise<T>, otherwise: () => T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<T>((resolve) => (timer = setTimeout(() => resolve(otherwise()), 1500)));
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
-}
-
-function tokenOf(token: CancellationToken): CancelToken {
-  return {
-    get isCancelled() {
-      return token.isCancellationRequested;
-    },
-    onCancel: (listener) => void (token.isCancellationRequested ? listener() : token.onCancellationRequested(listener)),
   };
 }

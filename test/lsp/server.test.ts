@@ -8,7 +8,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { CodeAction, CodeLens, Hover, InlayHint } from 'vscode-languageserver';
-import { methods, type AllocatorComparison, type Marks, type ProfileOutcome } from '../../language-server/protocol.ts';
+import { methods, type AllocatorComparison, type KeptRun, type Marks, type ProfileOutcome } from '../../language-server/protocol.ts';
 import { uriOf } from '../../language-server/lsp/convert.ts';
 import { explainUri } from '../../language-server/lsp/explain-document.ts';
 import type { Measure } from '../../language-server/lsp/sources.ts';
@@ -158,6 +158,34 @@ describe('language server', function () {
       marked.marks.map(({ line, kind }) => [line, kind]),
       [[3, 'peak']],
     );
+  });
+
+  it('has its numbers again after it was killed: fresh where the text is the same, stale where it is not', async () => {
+    const storage = path.join(folder, 'storage');
+    const first = await start({ measure, storage });
+    await first.open(file, program);
+    await profile(first);
+    const before = await hintsOf(first);
+    assert.equal(before.length, 1);
+    await first.close();
+    const second = await start({ measure, storage });
+    await second.open(file, program);
+    const again = async (wanted: number): Promise<InlayHint[]> => {
+      for (let tries = 0; tries < 100; tries += 1) {
+        const found = await hintsOf(second);
+        if (found.length === wanted) return found;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return hintsOf(second);
+    };
+    assert.deepEqual(await again(1), before);
+    const kept = await second.client.sendRequest<KeptRun[]>(methods.keptRuns);
+    assert.equal(kept[0]?.report.peakBytes, report().peakBytes);
+    await second.change(file, 2, program.replace('np.add(x, x)', 'np.mul(x, x)'));
+    assert.deepEqual(await again(0), []);
+    await second.client.sendNotification(methods.clear);
+    while ((await second.client.sendRequest<KeptRun[]>(methods.keptRuns)).length > 0)
+      await new Promise((resolve) => setTimeout(resolve, 20));
   });
 
   it('moves numbers with edits elsewhere, dims them when their function changes, and freshens them when it is restored', async () => {

@@ -30,10 +30,12 @@ export interface WireOptions {
   readonly measure?: Measure;
   readonly trusted?: boolean;
   readonly settings?: object;
+  /** Where runs are kept. */
+  readonly storage?: string;
   readonly folder: string;
 }
 
-export async function wire({ analysis, measure, trusted = true, settings = {}, folder }: WireOptions): Promise<Wire> {
+export async function wire({ analysis, measure, trusted = true, settings = {}, folder, storage }: WireOptions): Promise<Wire> {
   const toServer = new PassThrough();
   const toClient = new PassThrough();
   const sources: Sources = {
@@ -73,7 +75,7 @@ export async function wire({ analysis, measure, trusted = true, settings = {}, f
         didChangeWatchedFiles: { dynamicRegistration: true },
       },
     },
-    initializationOptions: { trusted },
+    initializationOptions: { trusted, ...(storage === undefined ? {} : { storage }) },
   });
   await client.sendNotification('initialized', {});
   return {

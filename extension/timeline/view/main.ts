@@ -9,7 +9,7 @@ import type { FromView, Recording, Site, ToView } from '../messages.ts';
 import { showArenas } from './arena.ts';
 import { createChart, padding, topOf, type Theme, type Viewport } from './chart.ts';
 import { bandAt, packed, palette } from './raster.ts';
-import { aliveAt, columns, highestOf, series, type Series } from './series.ts';
+import { aliveAt, highestOf, series, type Series } from './series.ts';
 import { showSlabs } from './slabs.ts';
 import { fillRows, walkRows } from './table.ts';
 
@@ -61,21 +61,17 @@ function show({ name, report, recording, arenas }: Extract<ToView, { kind: 'reco
   );
   showArenas(element('arenas'), arenas, recording.sites, open);
   chart.resize();
-  warmUp(all);
   restyle();
+  warmUp(shown);
   choose(all.peak.step);
 }
 
-/** The first touch finds compiled code: the ways of filling columns are gone a few times before. */
-function warmUp(all: Series): void {
+/** The first touch finds compiled code: both ways of filling columns, and the painting, are gone a few times before. */
+function warmUp(now: Shown): void {
+  const { all } = now;
   if (all.steps < 10_000) return;
-  for (let round = 0; round < 8; round += 1) {
-    for (const span of [all.steps, 2000])
-      columns(
-        all,
-        Float64Array.from({ length: 401 }, (_, x) => (x * span) / 400),
-      );
-  }
+  for (let round = 0; round < 4; round += 1)
+    for (const span of [all.steps, 2000]) chart.draw({ ...now, range: { from: 0, to: span } }, theme);
 }
 
 new ResizeObserver(() => {
