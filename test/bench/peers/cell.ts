@@ -1,34 +1,43 @@
 /**
  * One library, one workload, in a process of its own: prints one line of JSON.
  *
- * `node --import tsx test/bench/peers/cell.ts LIBRARY WORKLOAD default|paced STEPS`. Depends on: outside, workloads.
+ * `node dist/bench/cell.js LIBRARY WORKLOAD default|paced STEPS`, as peers.ts bundles it: each library is loaded as a user
+ * gets it. The first call counts everything from loading the library on. Depends on: outside, the workloads.
  */
+import { jaxJs } from './jax-js.ts';
 import { watchFromOutside } from './outside.ts';
-import { jaxJs, tfjs, tidemark, type Library, type Workload } from './workloads.ts';
+import { tfjs } from './tfjs.ts';
+import { tidemark } from './tidemark.ts';
+import type { Library, Step, Workload } from './workloads.ts';
 
 const [library, workload, waiting, steps] = process.argv.slice(2) as [Library, Workload, 'default' | 'paced', string];
 const outside = await watchFromOutside(waiting);
-const makers = { tidemark, 'jax-js': jaxJs, tfjs };
+const loadOurs = () => import('../../../runtime/index.ts');
+const makers: Readonly<Record<Library, (workload: Workload) => Promise<Step>>> = {
+  tidemark: async (one) => tidemark(one, await loadOurs()),
+  'jax-js': jaxJs,
+  tfjs,
+};
 const started = performance.now();
 const atStart = process.cpuUsage();
 const step = await makers[library](workload);
-const value = await step();
+const first = await step();
 const firstMs = performance.now() - started;
 const firstCpu = process.cpuUsage(atStart);
-await step();
+let value = await step();
 const times: number[] = [];
 const processor: number[] = [];
 const before = { dispatches: outside.dispatches(), submits: outside.submits() };
 for (let i = 0; i < Number(steps); i++) {
   const cpu = process.cpuUsage();
   const start = performance.now();
-  await step();
+  value = await step();
   times.push(performance.now() - start);
   const { user, system } = process.cpuUsage(cpu);
   processor.push((user + system) / 1000);
 }
 const median = (list: readonly number[]): number => list.toSorted((a, b) => a - b)[list.length >> 1]!;
-const inUse = library === 'tidemark' ? (await import('../../../runtime/index.ts')).memory.stats().peakBytesInUse : undefined;
+const inUse = library === 'tidemark' ? (await loadOurs()).memory.stats().peakBytesInUse : undefined;
 console.log(
   JSON.stringify({
     library,
@@ -42,6 +51,7 @@ console.log(
     peakBytes: inUse,
     dispatches: (outside.dispatches() - before.dispatches) / Number(steps),
     submits: (outside.submits() - before.submits) / Number(steps),
+    first,
     value,
   }),
 );
