@@ -42,10 +42,9 @@ export function planOf(program: Program<Entry>, leaves: readonly Leaf[]): Plan |
 }
 
 function planned(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undefined {
-  const now = (): number => 0;
   try {
     // Fusion doesn't depend on donations: it is done once.
-    const fused = fuseOnce(program as unknown as Program<Op>, now);
+    const fused = fuseOnce(program as unknown as Program<Op>);
     const executables = new Map<string, Executable>();
     const executable = (donated: readonly boolean[]): Executable => {
       const key = donated.map(Number).join('');
@@ -56,7 +55,6 @@ function planned(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undef
           target,
           paths: leaves.map(({ path }) => path),
           argnums: leaves.map(({ argument }) => argument),
-          now,
         });
         executables.set(key, made);
       }

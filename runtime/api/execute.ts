@@ -26,11 +26,11 @@ export interface Leaf {
   readonly aval: KnownAval;
 }
 
-export type PlanOptions = Partial<Pick<CompileOptions, 'memory' | 'memoryBudget' | 'paths' | 'argnums'>>;
+export type PlanOptions = Partial<Pick<CompileOptions, 'memory' | 'memoryBudget' | 'paths' | 'argnums' | 'choice'>>;
 
 export function compileProgram(program: TracedProgram, donated: readonly boolean[], options: PlanOptions = {}): Executable {
   checkProgram(program);
-  return compile(program, { donated, target: device().target, now: () => performance.now(), ...options });
+  return compile(program, { donated, target: device().target, ...options });
 }
 
 /** Arrays that a program closed over, on the device: uploaded once and kept as long as the program. */

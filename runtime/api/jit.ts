@@ -16,12 +16,13 @@ import { Value } from '../ops/value.ts';
 import { printProgram } from '../ir/print.ts';
 import type { TracedProgram } from '../ir/eval.ts';
 import { asValue, knownAvalOf, trace } from '../trace/trace.ts';
-import type { Analysis, Executable } from '../compile/executable.ts';
+import type { Analysis, Better, Executable } from '../compile/executable.ts';
 import { currentSink, nowMs } from '../device/memory-events.ts';
 import { DonatedArray } from './array.ts';
 import { device } from './current.ts';
-import { capturesOf, compileProgram, runCall, type Captured, type Leaf, type PlanOptions } from './execute.ts';
+import { capturesOf, runCall, type Captured, type Leaf, type PlanOptions } from './execute.ts';
 import { parametersOf, type Parameters } from './parameters.ts';
+import { compilePlanned, searchLater } from './plans.ts';
 
 export interface JitOptions {
   /** Arguments whose buffers the call may reuse; negative ones count from the end. They are dead afterwards. */
@@ -32,7 +33,7 @@ export interface JitOptions {
   readonly staticArgnums?: number | readonly number[];
   /** "strict": a donation that lowers the peak by nothing is a `DonationError` at the first call of a trace. */
   readonly donate?: 'strict';
-  /** "min": waits for the exact search of the planner. */
+  /** "min": waits for the search of the planner. "fast": never searches. Absent: searches between tasks, and the next call has the better plan. */
   readonly memory?: 'fast' | 'min';
   /** Most bytes that the call may need, arguments included: values are recomputed until the plan fits, or the first call of a trace fails before anything runs. Bytes, or text like "512MiB". */
   readonly memoryBudget?: number | string;
@@ -63,7 +64,9 @@ export interface Jitted<A extends unknown[], R> {
 
 interface Traced {
   readonly program: TracedProgram;
-  readonly executable: Executable;
+  executable: Executable;
+  /** Found meanwhile: the next call has it. */
+  better: Better | undefined;
   readonly result: Structure;
   readonly captured: Captured;
   readonly weak: readonly boolean[];
@@ -154,7 +157,7 @@ export function jitFunction(
   const argumentsOf = (args: readonly unknown[]): Arguments => readArguments(args, { statics, donated, parameters, name });
   const tracedFor = (given: Arguments, self: unknown, place: Place | undefined): Traced => {
     const known = cache.get(given.key);
-    if (known !== undefined && known.captured.device === device()) return known;
+    if (known !== undefined && known.captured.device === device()) return withBetterPlan(known);
     if (cache.size > 0)
       currentSink()?.({
         kind: 'mark',
@@ -165,6 +168,10 @@ export function jitFunction(
     const made = traceCall(f, given, { self, name, plan, place });
     if (source.automatic !== true) refuseUnusable(made.executable, given, options);
     cache.set(given.key, made);
+    if (plan.memory === undefined && plan.memoryBudget === undefined)
+      searchLater(made.executable, (better) => {
+        made.better = better;
+      });
     return made;
   };
 
@@ -180,7 +187,8 @@ export function jitFunction(
   const lower = (...args: unknown[]): Lowered => {
     const given = argumentsOf(args);
     const known = cache.get(given.key);
-    const { executable, program } = known ?? traceCall(f, given, { self: undefined, name, plan, place: userPlace() });
+    const { executable, program } =
+      known === undefined ? traceCall(f, given, { self: undefined, name, plan, place: userPlace() }) : withBetterPlan(known);
     return lowered(executable, program, given);
   };
   const dispose = (): void => {
@@ -193,6 +201,13 @@ export function jitFunction(
     dispose,
     ...(donated.length > 0 ? { [donatedPositions]: donated } : {}),
   });
+}
+
+function withBetterPlan(traced: Traced): Traced {
+  if (traced.better === undefined) return traced;
+  traced.executable = traced.better.executable();
+  traced.better = undefined;
+  return traced;
 }
 
 interface Arguments {
@@ -311,14 +326,12 @@ function traceCall(f: Call, given: Arguments, { self, name, plan }: TraceContext
     },
     given.leaves.map((leaf) => leaf.aval),
   );
-  const executable = compileProgram(
-    program,
-    given.leaves.map((leaf) => leaf.donated),
-    { ...plan, paths: given.leaves.map((leaf) => leaf.path), argnums: given.argnums },
-  );
+  const donated = given.leaves.map((leaf) => leaf.donated);
+  const executable = compilePlanned(program, donated, { ...plan, paths: given.leaves.map((leaf) => leaf.path), argnums: given.argnums });
   return {
     program,
     executable,
+    better: undefined,
     result: result!,
     captured: capturesOf(program as Program),
     weak: program.outputs.map((atom) => atom.aval.weak === true),

@@ -76,15 +76,11 @@ interface BodySpec {
   readonly repeated: boolean;
 }
 
-interface Planning {
-  readonly now: () => number;
-}
-
-export function makeBodies(planning: Planning): Bodies {
+export function makeBodies(): Bodies {
   const known = new Map<Equation<Op>, Map<string, readonly BodyPlan[]>>();
   const made = new Map<unknown, Body>();
   const bodyFor = (program: Program<Op>): Body => {
-    const body = made.get(program) ?? makeBody(program, planning);
+    const body = made.get(program) ?? makeBody(program);
     made.set(program, body);
     return body;
   };
@@ -92,7 +88,7 @@ export function makeBodies(planning: Planning): Bodies {
     const plans = known.get(equation) ?? new Map<string, readonly BodyPlan[]>();
     known.set(equation, plans);
     const key = overwrites.map(({ result, operand }) => `${result}<${operand}`).join(' ');
-    const found = plans.get(key) ?? specsOf(formOf(equation)!, overwrites).map((spec) => planBody(bodyFor(spec.program), spec, planning));
+    const found = plans.get(key) ?? specsOf(formOf(equation)!, overwrites).map((spec) => planBody(bodyFor(spec.program), spec));
     plans.set(key, found);
     return found;
   };
@@ -173,36 +169,31 @@ function specsOf(form: ControlForm, overwrites: readonly Overwrite[]): readonly 
   }
 }
 
-function makeBody(program: Program<Op>, planning: Planning): Body {
+function makeBody(program: Program<Op>): Body {
   if (program.captures.length > 0) throw new Error('internal: runtime/compile: a body of control flow is not closed');
   const flat = materialised(split(simplify(flatten(program))));
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
     return atom;
   });
-  const bodies = makeBodies(planning);
+  const bodies = makeBodies();
   const fused = fuse(flat, { eagerness: 'all', merge: 'all', overwritesOf: bodies.overwritesOf });
   return { inputs: flat.inputs, outputs, fused, bodies };
 }
 
-function planBody(body: Body, spec: BodySpec, planning: Planning): BodyPlan {
-  const plan = planWith(body, spec, new Set(), planning);
+function planBody(body: Body, spec: BodySpec): BodyPlan {
+  const plan = planWith(body, spec, new Set());
   if (!spec.repeated || plan.moves.length === 0) return plan;
   const movable = plan.moves.flatMap(({ variable, from }) => {
     const output = body.outputs.indexOf(variable);
     return from.region === 0 && spec.takes.has(output) && plan.layout.stored.storageOf(variable).input === undefined ? [output] : [];
   });
-  const alternating = planWith(body, spec, new Set(movable), planning);
+  const alternating = planWith(body, spec, new Set(movable));
   return moved([alternating]) < moved([plan]) && alternating.bytes <= plan.bytes ? alternating : plan;
 }
 
 /** `rooms`: outputs that get a buffer of their own in the scratch. */
-function planWith(
-  { inputs, outputs, fused, bodies }: Body,
-  { takes, results }: BodySpec,
-  rooms: ReadonlySet<number>,
-  { now }: Planning,
-): BodyPlan {
+function planWith({ inputs, outputs, fused, bodies }: Body, { takes, results }: BodySpec, rooms: ReadonlySet<number>): BodyPlan {
   const taken = new Set(takes.values());
   const donated = inputs.map((_, input) => taken.has(input));
   const ownRegion = (output: number): number => 1 + inputs.length + output;
@@ -219,8 +210,6 @@ function planWith(
     elsewhere,
     takes,
     rooms: new Map([...rooms].map((output) => [output, ownRegion(output)])),
-    searchMs: 0,
-    now,
   });
   const homes = outputs.map((variable, output): Location =>
     results || takes.has(output) ? { region: regionOf(output), offset: 0 } : plan.locationOf(variable),

@@ -4,7 +4,7 @@
  * Memory is a list of regions whose bases are known at call time only: region 0 is the arena of the call, region 1 + i is
  * the buffer of input i (captures after arguments). A step says for each slot of its kernel in which region and at
  * which byte the array lies. Nothing here depends on a device except the class of kernel variants (`Target`).
- * Depends on: core, ops, kernel.
+ * Depends on: core, ops, kernel, layout (types).
  */
 import type { KnownAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
@@ -12,6 +12,7 @@ import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 import type { Op } from '../ops/op.ts';
 import type { Kernel } from './kernel.ts';
+import type { Choice } from './layout.ts';
 
 /** For what kind of machine kernels are chosen: `software` is Vulkan on the processor, `host` is JavaScript. */
 export interface Target {
@@ -123,7 +124,18 @@ export interface Executable {
   readonly analysis: Analysis;
   /** The planned peak if exactly these arguments were donated; the same kernels, planned again, remembered. */
   readonly peakWith: (donated: readonly boolean[]) => number;
+  /** The executable of the same trace that this one is a better plan of: the first of all. */
+  readonly improves?: Executable;
+  /** Where everything lies, for another trace of the same program. */
+  readonly choice: Choice;
+  /** Searches for a plan with a lower peak, a few milliseconds at a time, until it is proven that there is none. */
+  readonly better: () => Generator<Better | undefined, void>;
   readonly print: () => string;
+}
+
+export interface Better {
+  readonly choice: Choice;
+  readonly executable: () => Executable;
 }
 
 export interface CompileOptions {
@@ -138,5 +150,6 @@ export interface CompileOptions {
   readonly paths?: readonly string[];
   /** For each argument leaf the position of its argument, for `whatIf`; absent: each leaf is an argument of its own. */
   readonly argnums?: readonly number[];
-  readonly now: () => number;
+  /** The order and places of an executable of the same program with the same donations. */
+  readonly choice?: Choice;
 }

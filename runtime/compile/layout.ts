@@ -3,15 +3,18 @@
  *
  * Region 0 is the arena, region 1 + i the buffer of input i. What becomes of donations decides order and places but no
  * kernel. Used for whole programs and for the bodies of control flow, whose carries are donated inputs that have to hold
- * the next carries at the end. Depends on: core, plan, schedule, storage, fuse.
+ * the next carries at the end. A layout at once is a pure function of the program; better ones come from a search without a
+ * clock, as long as somebody asks. Depends on: core, plan, schedule, storage, fuse.
  */
 import type { Pair } from '../core/donation.ts';
 import type { Variable } from '../core/program.ts';
-import { planRegions, type Placement, type Value } from '../plan/regions.ts';
+import { betterRegions, planRegions, type Placement, type Region, type RegionPlan, type Value } from '../plan/regions.ts';
 import { leastBytes } from '../plan/bound.ts';
+import { roundUp } from '../plan/problem.ts';
+import { leastArenaBytes } from '../plan/region-bound.ts';
 import type { Location } from './executable.ts';
 import type { Fused, Node } from './fuse.ts';
-import { order as schedule, type Graph } from './schedule.ts';
+import { orders, type Graph, type Schedule } from './schedule.ts';
 import { alignment, overwritable, rootOf, roundedBytes, store, type Storage, type Stored } from './storage.ts';
 
 export interface LayoutInput {
@@ -27,11 +30,17 @@ export interface LayoutInput {
   readonly takes?: ReadonlyMap<number, number>;
   /** Bodies: regions just large enough for an output that ends in them, free before that: output position -> region. */
   readonly rooms?: ReadonlyMap<number, number>;
-  /** Milliseconds for the search after the quick answer; 0: none, which makes the layout a pure function of the program. */
-  readonly searchMs: number;
-  /** An order to use as it is. */
-  readonly order?: readonly Node[];
-  readonly now: () => number;
+  /** An order, and perhaps places, to use as they are. */
+  readonly choice?: Choice;
+}
+
+/** What a search decided about a program, in numbers that another trace of the same program can be laid out by. */
+export interface Choice {
+  /** Positions in `fused.nodes`. */
+  readonly order: readonly number[];
+  readonly orderLowerBoundBytes: number | null;
+  /** Where everything goes, in the order in which places are asked for if just these inputs are donated; absent: by the quick orders. */
+  readonly places?: { readonly donated: readonly boolean[]; readonly list: readonly Placement[] };
 }
 
 export interface Layout {
@@ -47,6 +56,7 @@ export interface Layout {
   readonly orderLowerBoundBytes: number | null;
   /** Everything that was placed, for the judge and for the analysis. */
   readonly placed: readonly Placed[];
+  readonly choice: Required<Choice>;
 }
 
 export interface Placed extends Value {
@@ -60,14 +70,95 @@ interface Wish extends Value {
   readonly node?: Node;
 }
 
-export function layout(input: LayoutInput): Layout {
-  const { fused, inputs, donated, outputs, scratchOf, searchMs, now } = input;
-  const graph = graphOf(input);
-  const found =
-    fused.nodes.length === 0 || input.order !== undefined
-      ? undefined
-      : schedule(graph, { now, until: searchMs > 0 ? now() + searchMs : -Infinity });
-  const order = input.order ?? (found === undefined ? [] : found.order.map((i) => fused.nodes[i]!));
+export function layout(given: LayoutInput): Layout {
+  const choice = given.choice ?? orderAtOnce(given);
+  const { places } = choice;
+  const input = places === undefined ? given : { ...given, donated: places.donated };
+  const scene = sceneOf(input, choice);
+  const { wishes, regions } = scene;
+  if (places === undefined) return settled(scene, planRegions(wishes, regions, { alignment }));
+  const { list } = places;
+  if (list.length !== wishes.length) throw new Error('internal: runtime/compile: places of another program');
+  const arenaBytes = list.reduce(
+    (top, { region, offset }, i) => (region === 0 ? Math.max(top, roundUp(offset + wishes[i]!.bytes, alignment)) : top),
+    0,
+  );
+  const lowerBoundBytes = Math.min(arenaBytes, leastArenaBytes(wishes, regions, alignment));
+  return settled(scene, { placements: new Map(wishes.map((wish, i) => [wish, list[i]!])), arenaBytes, lowerBoundBytes });
+}
+
+/**
+ * The best layout so far after every few milliseconds of work; ends when order and places are proven best. Orders and
+ * places are searched for in turn: a better order starts the search for places anew.
+ */
+export function* betterLayouts(input: LayoutInput, start: Layout): Generator<Layout, void> {
+  if (input.fused.nodes.length === 0) return;
+  let best = start;
+  // A layout may be that for fewer donations.
+  const own = start.choice.places.donated.every((flag, i) => flag === input.donated[i]) ? start : layout(input);
+  const ordering = orders(graphOf(input));
+  let step = ordering.next();
+  let peakBytes = step.value.peakBytes;
+  let packing = packed(input, own);
+  for (let packs = true; packs || step.done !== true;) {
+    if (step.done !== true) {
+      step = ordering.next();
+      if (step.value.peakBytes < peakBytes) {
+        peakBytes = step.value.peakBytes;
+        const found = layout({ ...input, choice: choiceOf(step.value) });
+        if (found.arenaBytes < best.arenaBytes) [best, packing, packs] = [found, packed(input, found), true];
+      }
+      if (step.value.orderLowerBoundBytes > (best.orderLowerBoundBytes ?? 0)) best = boundedBy(best, step.value.orderLowerBoundBytes);
+      yield best;
+    }
+    const next = packing.next();
+    packs = next.done !== true;
+    if (next.done !== true && next.value.arenaBytes < best.arenaBytes)
+      best = boundedBy(next.value, Math.max(best.orderLowerBoundBytes ?? 0, step.value.orderLowerBoundBytes));
+    yield best;
+  }
+}
+
+const boundedBy = (one: Layout, orderLowerBoundBytes: number): Layout => ({
+  ...one,
+  orderLowerBoundBytes,
+  choice: { ...one.choice, orderLowerBoundBytes },
+});
+
+/** Better places for the order that a layout has. */
+function* packed(input: LayoutInput, start: Layout): Generator<Layout, void> {
+  const scene = sceneOf(input, start.choice);
+  const { wishes, regions } = scene;
+  const at = new Map(wishes.map((wish, i) => [wish, start.choice.places.list[i]!]));
+  let [last, best] = [start.arenaBytes, start];
+  const plan = { placements: at, arenaBytes: start.arenaBytes, lowerBoundBytes: start.arenaBoundBytes };
+  for (const better of betterRegions(wishes, regions, plan, { alignment })) {
+    if (better.arenaBytes < last) [last, best] = [better.arenaBytes, settled(scene, better)];
+    yield best;
+  }
+}
+
+const choiceOf = ({ order, orderLowerBoundBytes }: Schedule): Choice => ({ order, orderLowerBoundBytes });
+
+function orderAtOnce(input: LayoutInput): Choice {
+  if (input.fused.nodes.length === 0) return { order: [], orderLowerBoundBytes: null };
+  return choiceOf(orders(graphOf(input)).next().value);
+}
+
+/** An order, and what has to be placed because of it. */
+interface Settling {
+  readonly donated: readonly boolean[];
+  readonly choice: Choice;
+  readonly order: readonly Node[];
+  readonly stored: Stored;
+  readonly elsewhere: ReadonlyMap<Storage, Location>;
+  readonly wishes: readonly Wish[];
+  readonly regions: readonly Region[];
+}
+
+function sceneOf(input: LayoutInput, choice: Choice): Settling {
+  const { fused, inputs, donated, outputs, scratchOf } = input;
+  const order = choice.order.map((i) => fused.nodes[i]!);
   const stored = store({ fused, order, inputs, donated, outputs });
   const elsewhere = elsewhereOf(input, stored);
   const own = (pair: Pair): boolean => mayTake(pair, input.takes);
@@ -96,11 +187,14 @@ export function layout(input: LayoutInput): Layout {
     ),
     ...[...rooms].map(([{ bytes }, id]) => ({ id, kind: 'donated' as const, bytes })),
   ];
-  const plan = planRegions(wishes, regions, searchMs > 0 ? { alignment, deadline: { now, until: now() + searchMs } } : { alignment });
-  const at = (wish: Wish): Location => locationFrom(plan.placements.get(wish)!);
+  return { donated, choice, order, stored, elsewhere, wishes, regions };
+}
+
+function settled({ donated, choice, order, stored, elsewhere, wishes }: Settling, plan: RegionPlan<Wish>): Layout {
+  const placements = wishes.map((wish) => plan.placements.get(wish)!);
   const places = new Map<Storage, Location>(elsewhere);
   const scratches = new Map<Node, Location>();
-  const placed = wishes.map((wish): Placed => ({ ...wish, at: at(wish) }));
+  const placed = wishes.map((wish, i): Placed => ({ ...wish, at: locationFrom(placements[i]!) }));
   for (const { storage, node, at: location } of placed) {
     if (storage !== undefined) places.set(storage, location);
     if (node !== undefined) scratches.set(node, location);
@@ -119,8 +213,9 @@ export function layout(input: LayoutInput): Layout {
       wishes.map(({ bytes, born, dies }) => ({ bytes, born, dies })),
       alignment,
     ),
-    orderLowerBoundBytes: found?.orderLowerBoundBytes ?? null,
+    orderLowerBoundBytes: choice.orderLowerBoundBytes,
     placed,
+    choice: { ...choice, places: { donated, list: placements } },
   };
 }
 

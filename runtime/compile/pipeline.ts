@@ -1,7 +1,7 @@
 /**
  * From a traced program to an executable: simplify, fuse, schedule, place, emit.
  *
- * Pure: the clock is an argument, and without a search the same program gives the same executable. How far fusion goes is
+ * Pure, and without a clock: the same program gives the same executable, whatever the machine is doing. How far fusion goes is
  * decided once per program, as if nothing were donated, by the planned peak: the most fused form wins unless a less fused
  * one needs fewer bytes, and kernels are merged where that raises nothing. Donations change order and places only, so any donation choice can be asked for its peak.
  * Depends on: core, ops, and every pass of this folder.
@@ -18,22 +18,25 @@ import type { Eagerness } from './decide.ts';
 import { fuse, type Fused, type FuseOptions, type Node } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
 import { refuseHalf } from './half.ts';
-import { layout, type Layout } from './layout.ts';
+import { betterLayouts, layout, type Layout, type LayoutInput } from './layout.ts';
 import { materialised } from './materialise.ts';
 import { printSteps } from './print.ts';
 import { flatten, simplify, type Flat } from './simplify.ts';
 import { split } from './split.ts';
 import { roundedBytes } from './storage.ts';
 
-const searchMs = 2000;
-/** The search for a plan that fits a budget without computing anything again. */
-const budgetSearchMs = 400;
+/** How often a search is asked for every program: enough for a beam over a small graph's orders. */
+const looksAtOnce = 6;
+/** How often when somebody waits for the best plan; each time is a few milliseconds of work at most. */
+const patientLooks = 1000;
+/** The same for a plan that fits a budget without computing anything again. */
+const budgetLooks = 200;
 const manyEquations = 600;
 /** Merges that are tried one way or another before the rest stays apart. */
 const mostAttempts = 24;
 
 export function compile(program: Program<Op>, options: CompileOptions): Executable {
-  return arrange(fuseOnce(program, options.now), options);
+  return arrange(fuseOnce(program), options);
 }
 
 /** What does not depend on donations: may be kept and arranged for several of them. */
@@ -46,19 +49,18 @@ export interface FusedProgram {
   readonly layouts: Map<string, Layout>;
 }
 
-export const fuseOnce = (program: Program<Op>, now: () => number): FusedProgram =>
-  fuseFlat(program, materialised(split(simplify(flatten(program)))), now);
+export const fuseOnce = (program: Program<Op>): FusedProgram => fuseFlat(program, materialised(split(simplify(flatten(program)))));
 
 /** How far one attempt goes. */
 type How = Pick<FuseOptions, 'eagerness' | 'merge'>;
 
 /** Attempts on one program, and what their plans need when nothing is donated. */
-function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
+function formsOf(program: Program<Op>, flat: Flat) {
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
     return atom;
   });
-  const bodies = makeBodies({ now });
+  const bodies = makeBodies();
   const written = new Map<string, Node>();
   const attempt = (how: How): FusedProgram => ({
     program,
@@ -69,14 +71,14 @@ function formsOf(program: Program<Op>, flat: Flat, now: () => number) {
     layouts: new Map(),
   });
   const nothing = flat.inputs.map(() => false);
-  const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing, now), flat.inputs);
+  const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing), flat.inputs);
   const lowest = (forms: readonly FusedProgram[]): FusedProgram =>
     forms.reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
   return { attempt, outputs, peakFor, lowest };
 }
 
-function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
-  const { attempt, outputs, peakFor, lowest } = formsOf(program, flat, now);
+function fuseFlat(program: Program<Op>, flat: Flat): FusedProgram {
+  const { attempt, outputs, peakFor, lowest } = formsOf(program, flat);
   const least =
     argumentBytesOf(flat.inputs) +
     outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
@@ -86,8 +88,8 @@ function fuseFlat(program: Program<Op>, flat: Flat, now: () => number): FusedPro
 }
 
 /** The same with all merges or none, for programs of which many are tried. */
-function fuseQuickly(program: Program<Op>, flat: Flat, now: () => number): FusedProgram {
-  const { attempt, lowest } = formsOf(program, flat, now);
+function fuseQuickly(program: Program<Op>, flat: Flat): FusedProgram {
+  const { attempt, lowest } = formsOf(program, flat);
   return lowest(
     lessFused(flat.equations.length).flatMap((eagerness) => [
       attempt({ eagerness, merge: 'all' }),
@@ -127,61 +129,78 @@ function withMerges(eagerness: Eagerness, attempt: (how: How) => FusedProgram, p
   return best;
 }
 
-function layoutFor(form: FusedProgram, donated: readonly boolean[], now: () => number, ms = 0): Layout {
-  const { fused, flat, outputs, bodies, layouts } = form;
-  const key = `${donated.map(Number).join('')} ${ms}`;
+const inputFor = ({ fused, flat, outputs, bodies }: FusedProgram, donated: readonly boolean[]): LayoutInput => ({
+  fused,
+  inputs: flat.inputs,
+  donated,
+  outputs,
+  scratchOf: bodies.scratchOf,
+});
+
+/** `looks`: how often a search is asked for something better; 0: the layout at once. */
+function layoutFor(form: FusedProgram, donated: readonly boolean[], looks = 0): Layout {
+  const { layouts } = form;
+  const key = `${donated.map(Number).join('')} ${looks}`;
   const known = layouts.get(key);
   if (known !== undefined) return known;
-  const input = { fused, inputs: flat.inputs, donated, outputs, scratchOf: bodies.scratchOf, searchMs: ms, now };
-  let made = layout(input);
+  const input = inputFor(form, donated);
+  let made = looks === 0 ? layout(input) : searched(input, layoutFor(form, donated), looks);
   if (donated.includes(true)) {
     // Heuristics may mislead: donating never costs more than not donating, in its order or as it stands.
     const plain = layoutFor(
       form,
       donated.map(() => false),
-      now,
-      ms,
+      looks,
     );
-    if (made.arenaBytes > plain.arenaBytes) made = layout({ ...input, order: plain.order });
+    if (made.arenaBytes > plain.arenaBytes)
+      made = layout({ ...input, choice: { order: plain.choice.order, orderLowerBoundBytes: made.orderLowerBoundBytes } });
     if (made.arenaBytes > plain.arenaBytes) made = plain;
   }
   layouts.set(key, made);
   return made;
 }
 
+function searched(input: LayoutInput, start: Layout, looks: number): Layout {
+  let best = start;
+  let left = looks;
+  for (const found of betterLayouts(input, start)) {
+    best = found;
+    if (--left <= 0) break;
+  }
+  return best;
+}
+
 /** A form with the layout that was chosen for it. */
 interface Chosen extends Planned {
   readonly form: FusedProgram;
-  readonly ms: number;
+  readonly looks: number;
 }
 
-function chosenFor(
-  form: FusedProgram,
-  donated: readonly boolean[],
-  now: () => number,
-  ms: number,
-  recomputed: readonly Recomputed[],
-): Chosen {
+function chosenFor(form: FusedProgram, donated: readonly boolean[], looks: number, recomputed: readonly Recomputed[]): Chosen {
   const { flat, fused, outputs } = form;
-  return { form, ms, flat, fused, outputs, donated, layout: layoutFor(form, donated, now, ms), recomputed };
+  return { form, looks, flat, fused, outputs, donated, layout: layoutFor(form, donated, looks), recomputed };
 }
 
 /** As it is, or so that it fits into the budget that was given. */
 function choose(
   fusedProgram: FusedProgram,
   donated: readonly boolean[],
-  { now, memory, memoryBudget: budget, paths }: CompileOptions,
+  { memory, memoryBudget: budget, paths, choice }: CompileOptions,
 ): Chosen {
-  const ms = memory === 'min' ? searchMs : 0;
-  const start = chosenFor(fusedProgram, donated, now, ms, []);
-  if (budget === undefined) return start;
+  const looks = memory === 'min' ? patientLooks : looksAtOnce;
+  const start = chosenFor(fusedProgram, donated, looks, []);
+  if (budget === undefined) {
+    if (choice === undefined) return start;
+    const known = layout({ ...inputFor(fusedProgram, donated), choice });
+    return known.arenaBytes < start.layout.arenaBytes ? { ...start, layout: known } : start;
+  }
   const { program } = fusedProgram;
   return withinBudget({
     start,
     budget,
-    plan: (flat) => chosenFor(fuseQuickly(program, flat, now), donated, now, 0, []),
-    finish: ({ flat, recomputed }) => chosenFor(fuseFlat(program, flat, now), donated, now, ms, recomputed),
-    searched: ({ form, recomputed }) => chosenFor(form, donated, now, Math.max(ms, budgetSearchMs), recomputed),
+    plan: (flat) => chosenFor(fuseQuickly(program, flat), donated, 0, []),
+    finish: ({ flat, recomputed }) => chosenFor(fuseFlat(program, flat), donated, looks, recomputed),
+    searched: ({ form, recomputed }) => chosenFor(form, donated, Math.max(looks, budgetLooks), recomputed),
     name: program.name,
     paths: program.inputs.map((_, i) => paths?.[i] ?? `${i}`),
   });
@@ -189,23 +208,31 @@ function choose(
 
 export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Executable {
   const { program } = fusedProgram;
-  const { now, target } = options;
-  if (!target.float16) refuseHalf(program, options.paths);
+  if (!options.target.float16) refuseHalf(program, options.paths);
   const argumentCount = program.inputs.length;
-  const whole = (donated: readonly boolean[]): boolean[] =>
-    fusedProgram.flat.inputs.map((_, i) => i < argumentCount && donated[i] === true);
-  const donated = whole(options.donated);
-  const { form, flat, outputs, layout: chosen, ms, recomputed } = choose(fusedProgram, donated, options);
+  const donated = fusedProgram.flat.inputs.map((_, i) => i < argumentCount && options.donated[i] === true);
+  return executableOf(program, choose(fusedProgram, donated, options), options);
+}
+
+function executableOf(program: Program<Op>, choice: Chosen, options: CompileOptions, improves?: Executable): Executable {
+  const { form, flat, outputs, donated, layout: chosen, looks, recomputed } = choice;
   const { bodies } = form;
+  const argumentCount = program.inputs.length;
+  const whole = (some: readonly boolean[]): boolean[] => flat.inputs.map((_, i) => i < argumentCount && some[i] === true);
   let loops = 0;
   const steps = emit({ layout: chosen, inputs: flat.inputs, donated, outputs, bodies, nextLoop: () => loops++ });
-  const peakWith = (choice: readonly boolean[]): number => peakOf(layoutFor(form, whole(choice), now, ms), flat.inputs);
+  // A plan serves all that donate more too, whatever is found for those at once.
+  const peakWith = (other: readonly boolean[]): number => {
+    const peak = peakOf(layoutFor(form, whole(other), looks), flat.inputs);
+    return donated.every((flag, i) => !flag || other[i] === true) ? Math.min(peak, peakOf(chosen, flat.inputs)) : peak;
+  };
   const outputPlans = outputs.map((variable): OutputPlan => outputPlan(variable, flat.inputs, chosen));
   const paths = program.inputs.map((_, i) => options.paths?.[i] ?? `${i}`);
-  const executable: Omit<Executable, 'print'> = {
+  const executable: Executable = {
+    ...(improves === undefined ? {} : { improves }),
     name: program.name,
     program,
-    target,
+    target: options.target,
     inputs: flat.inputs.map(({ aval }) => aval),
     arguments: argumentCount,
     donated,
@@ -228,8 +255,23 @@ export function arrange(fusedProgram: FusedProgram, options: CompileOptions): Ex
       bodies,
     }),
     peakWith,
+    choice: chosen.choice,
+    *better() {
+      let best = chosen;
+      for (const found of betterLayouts(inputFor(form, donated), chosen)) {
+        if (found.arenaBytes >= best.arenaBytes) yield undefined;
+        else {
+          best = found;
+          yield {
+            choice: found.choice,
+            executable: () => executableOf(program, { ...choice, layout: found }, options, improves ?? executable),
+          };
+        }
+      }
+    },
+    print: () => printSteps(executable),
   };
-  return { ...executable, print: () => printSteps(executable) };
+  return executable;
 }
 
 function outputPlan(variable: Variable, inputs: readonly Variable[], chosen: Layout): OutputPlan {

@@ -6,7 +6,7 @@
 import { printAval } from '../core/aval.ts';
 import type { Executable, Location, Step } from './executable.ts';
 
-export function printSteps(executable: Omit<Executable, 'print'>): string {
+export function printSteps(executable: Executable): string {
   const names = new Map(executable.kernels.map(({ key }, i) => [key, `k${i}`]));
   const kernels = executable.kernels.map(({ key, name }, i) => `k${i} ${name}: ${key.replaceAll('\n', '\n     ')}`);
   const { argumentBytes, outputBytes, aliasBytes, tempBytes, peakBytes, lowerBoundBytes } = executable.analysis;

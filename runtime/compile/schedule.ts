@@ -3,7 +3,7 @@
  *
  * Greedy orders first, the program's own among them, so the answer is never worse than any of those; then Liu's for a tree;
  * then a search within budgets between what is proven necessary and the best found, by bisection. What it could prove when
- * the time is over is the bound. Depends on: order/.
+ * it is stopped is the bound. Depends on: order/.
  */
 import { ancestry, leastPeak, pieces } from './order/bound.ts';
 import type { Graph } from './order/graph.ts';
@@ -28,11 +28,11 @@ export interface Schedule {
 
 export interface ScheduleOptions {
   readonly now: () => number;
-  /** The beam and the search end at this moment; the other orders are made in any case. */
+  /** The search ends at this moment; the orders at once are made in any case. */
   readonly until: number;
 }
 
-type Rule = (wiring: Wiring, stop: () => boolean) => readonly number[] | undefined;
+type Rule = (wiring: Wiring) => readonly number[] | undefined;
 
 const greedy: readonly (readonly [Schedule['by'], Rule])[] = [
   ['program', programOrder],
@@ -40,53 +40,72 @@ const greedy: readonly (readonly [Schedule['by'], Rule])[] = [
   ['shared first', sharedFirstOrder],
   ['post-order', postOrder],
   ['tree', treeOrder],
-  ['beam', (wiring, stop) => beamOrder(wiring, 8, stop)],
 ];
+const beamWidth = 8;
 
 type Found = Pick<Schedule, 'order' | 'peakBytes' | 'by'>;
 
-export function order(graph: Graph, options: ScheduleOptions): Schedule {
+/** Drives `orders` until the moment that is given. */
+export function order(graph: Graph, { now, until }: ScheduleOptions): Schedule {
+  const better = orders(graph);
+  let best = better.next();
+  while (best.done !== true && now() < until) best = better.next();
+  return best.value;
+}
+
+/**
+ * The best order so far after every few hundred steps of work, the orders at once first; ends when it is proven best. No
+ * clock is in it: who asks so many times gets the same answer every time.
+ */
+export function* orders(graph: Graph): Generator<Schedule, Schedule> {
   const wiring = wire(graph);
   const sets = ancestry(wiring);
   let least = leastPeak(wiring, sets);
   let best: Found | undefined;
-  for (const [by, make] of greedy) {
-    const made = make(wiring, () => options.now() >= options.until);
-    if (made === undefined) continue;
+  const better = (made: readonly number[], by: Schedule['by']): Found => {
     const peakBytes = peakAlong(wiring, made);
-    if (best === undefined || peakBytes < best.peakBytes) best = { order: made, peakBytes, by };
-    if (by === 'tree') least = Math.max(least, peakBytes);
+    return best === undefined || peakBytes < best.peakBytes ? { order: made, peakBytes, by } : best;
+  };
+  for (const [by, make] of greedy) {
+    const made = make(wiring);
+    if (made === undefined) continue;
+    best = better(made, by);
+    if (by === 'tree') least = Math.max(least, peakAlong(wiring, made));
     if (best.peakBytes <= least) break;
   }
-  return bisect(wiring, pieces(wiring, sets), best!, least, options);
+  const state = (): Schedule => ({ ...best!, orderLowerBoundBytes: least, optimal: best!.peakBytes <= least });
+  if (best!.peakBytes <= least) return state();
+  const beam = beamOrder(wiring, beamWidth);
+  // A small graph's is done at the first asking.
+  let step = beam.next();
+  for (; step.done !== true; step = beam.next()) yield state();
+  best = better(step.value, 'beam');
+  yield state();
+  return yield* bisect(wiring, pieces(wiring, sets), best, least);
 }
 
 /** Steps that the first round may spend on one budget; each further round twice as many. */
 const firstSteps = 500;
 
-function bisect(
-  wiring: Wiring,
-  parts: readonly (readonly number[])[],
-  start: Found,
-  bound: number,
-  { now, until }: ScheduleOptions,
-): Schedule {
+function* bisect(wiring: Wiring, parts: readonly (readonly number[])[], start: Found, bound: number): Generator<Schedule, Schedule> {
   let best = start;
   let least = bound;
-  const stop = (): boolean => now() >= until;
+  const state = (): Schedule => ({ ...best, orderLowerBoundBytes: least, optimal: best.peakBytes <= least });
   const tried = new Map<number, Failures>();
-  for (let steps = firstSteps; best.peakBytes > least && !stop(); steps *= 2) {
-    for (let budget = least; budget < best.peakBytes && !stop();) {
+  for (let steps = firstSteps; best.peakBytes > least; steps *= 2) {
+    for (let budget = least; budget < best.peakBytes;) {
       const failures = tried.get(budget) ?? noFailures(budget);
       tried.set(budget, failures);
-      const verdict = within(wiring, parts, failures, steps, stop);
-      switch (verdict.kind) {
+      const search = within(wiring, parts, failures, steps);
+      let verdict = search.next();
+      for (; verdict.done !== true; verdict = search.next()) yield state();
+      switch (verdict.value.kind) {
         case 'found':
-          best = { order: verdict.order, peakBytes: peakAlong(wiring, verdict.order), by: 'search' };
+          best = { order: verdict.value.order, peakBytes: peakAlong(wiring, verdict.value.order), by: 'search' };
           budget = least;
           break;
         case 'impossible':
-          least = Math.min(verdict.next, best.peakBytes);
+          least = Math.min(verdict.value.next, best.peakBytes);
           tried.delete(budget);
           budget = least;
           break;
@@ -94,7 +113,8 @@ function bisect(
           budget = Math.max(budget + 1, Math.floor((budget + best.peakBytes) / 2));
           break;
       }
+      yield state();
     }
   }
-  return { ...best, orderLowerBoundBytes: least, optimal: best.peakBytes <= least };
+  return state();
 }

@@ -7,7 +7,7 @@
  *     before   | arena: tmp | out0 | tmp | out1 |     donated: | x |
  *     after    |    free    | out0 | free| out1 |              | out2 |
  *
- * Depends on: core, compile, allocator, backend, memory-events.
+ * Depends on: core, compile, allocator, backend, memory-events, run-events.
  */
 import { knownBytes, printAval, type KnownAval } from '../core/aval.ts';
 import { printPlace } from '../core/stack.ts';
@@ -19,6 +19,7 @@ import { shifted, type Backend, type Resolve, type Spot } from './backend.ts';
 import type { Buffer, Dead, Device, FreedBy, RunOptions, TypedArray } from './device.ts';
 import { makeDoubts } from './doubts.ts';
 import { makeEventWriter, nextId } from './memory-events.ts';
+import { makeRunWriter } from './run-events.ts';
 import { arrayOf, filled, viewOf } from './typed-arrays.ts';
 
 interface Handle extends Buffer {
@@ -144,9 +145,12 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     live.set(handle.id, handle);
     return handle;
   };
-  const announce = ({ id, bytes, aval, place }: Handle): void => {
-    if (events.listening())
-      events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape: aval.shape, dtype: aval.dtype });
+  const announce = ({ id, bytes, aval, place, allocation }: Handle): void => {
+    if (!events.listening()) return;
+    const slab = bytes === 0 ? undefined : reservations.get(allocation.slab);
+    const { shape, dtype } = aval;
+    const piece = slab === undefined ? {} : { slab, offset: allocation.offset };
+    events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape, dtype, ...piece });
   };
   const own = (buffer: Buffer): Handle => {
     const handle = live.get(buffer.id);
@@ -277,39 +281,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     announceOutputs(executable, outputs, handles, donated, consumed);
     return outputs;
   };
-  const programIds = new WeakMap<Executable, Map<Place | undefined, number>>();
-  /**
-   * Names the program and its figures once. Where its values have no lines of their own (an op called eagerly), they
-   * belong to the line of the call, and a call without temporaries has nothing to tell.
-   */
-  const announceRun = (executable: Executable, place: Place | undefined): void => {
-    if (!events.listening()) return;
-    const { places, donated, whatIf, recomputed: _recomputed, ...figures } = executable.analysis;
-    const eager = places.length === 1;
-    if (eager && figures.tempBytes === 0) return;
-    const known = programIds.get(executable) ?? new Map<Place | undefined, number>();
-    programIds.set(executable, known);
-    let id = known.get(eager ? place : undefined);
-    if (id === undefined) {
-      id = nextId();
-      known.set(eager ? place : undefined, id);
-      const numberOf = (at: number): number => events.placeId(eager ? place : places[at]);
-      events.write({
-        kind: 'program',
-        program: id,
-        name: executable.name,
-        place,
-        profile: {
-          ...figures,
-          whatIf: [...whatIf],
-          donated: donated.map(({ path, bytes, outcome, reason }) => ({ path, bytes, outcome, reason })),
-          copies: figures.copies.map((copy) => ({ ...copy, place: numberOf(copy.place) })),
-          values: figures.values.map((value) => ({ ...value, place: numberOf(value.place) })),
-        },
-      });
-    }
-    events.write({ kind: 'run', program: id, place });
-  };
+  const announceRun = makeRunWriter(events);
   /** Donated handles end, outputs begin: as a reuse where the bytes are the same ones. */
   const announceOutputs = (
     executable: Executable,

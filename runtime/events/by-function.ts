@@ -115,7 +115,10 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
         }
         case 'noted': {
           const { event } = change;
-          if (event.kind === 'program') compiled(event.program, event.place, event.name, event.profile).traces += 1;
+          if (event.kind === 'program') {
+            const one = compiled(event.program, event.place, event.name, event.profile);
+            if (event.improves === undefined) one.traces += 1;
+          }
           if (event.kind === 'enter') {
             const one = onStack(event.place)[0];
             if (one !== undefined) {

@@ -11,9 +11,9 @@
  * Depends on: problem, bound, plan, shelf, region-bound, improve.
  */
 import { leastBytes } from './bound.ts';
-import { improved } from './improve.ts';
+import { improve } from './improve.ts';
 import { orderings, ordered, takesRoom } from './plan.ts';
-import type { Buffer, Deadline } from './problem.ts';
+import type { Buffer } from './problem.ts';
 import { roundUp } from './problem.ts';
 import { leastArenaBytes } from './region-bound.ts';
 import type { Shelf, Wanted } from './shelf.ts';
@@ -46,8 +46,6 @@ export interface Value {
 export interface RegionOptions {
   /** Every offset and the arena's bytes are multiples of this: 256 by default. */
   readonly alignment?: number;
-  /** Absent: the quick answer. Present: better ones are looked for until then, or until the bound is reached. */
-  readonly deadline?: Deadline;
 }
 
 export interface RegionPlan<V extends Value = Value> {
@@ -62,42 +60,66 @@ export const defaultAlignment = 256;
 /** What a greedy pass does with a value that could go to either: spare the arena always, or only when it would grow. */
 type Leaning = 'donated first' | 'arena while it does not grow';
 
+/** The best plan of the quick orders. */
 export function planRegions<V extends Value>(values: readonly V[], regions: readonly Region[], options: RegionOptions = {}): RegionPlan<V> {
-  const { alignment = defaultAlignment, deadline } = options;
+  const { alignment = defaultAlignment } = options;
   const lowerBoundBytes = leastArenaBytes(values, regions, alignment);
   let best: Greedy<V> | undefined;
-  let promising: { readonly plan: Greedy<V>; readonly least: number } | undefined;
   for (const plan of greedyPlans(values, regions, alignment)) {
     if (best === undefined || plan.arenaBytes < best.arenaBytes) best = plan;
     if (best.arenaBytes <= lowerBoundBytes) break;
-    if (deadline === undefined) continue;
-    const least = leastBytes(inArena(values, regions, plan).map((value) => whole(value, alignment)));
-    if (promising === undefined || least < promising.least) promising = { plan, least };
-    if (deadline.now() >= deadline.until) break;
   }
   if (best === undefined) throw new Error('internal: runtime/plan: a value fits into no region that it may lie in');
-  if (best.arenaBytes > lowerBoundBytes && deadline !== undefined && promising !== undefined) {
-    const packed = packArena(values, regions, promising.plan, alignment, deadline);
-    if (packed.arenaBytes < best.arenaBytes) best = packed;
-  }
   return { ...best, lowerBoundBytes };
 }
 
-/** Leaves what lies in donated regions where it is, and searches for a better plan of the arena. */
-function packArena<V extends Value>(
+/**
+ * Better plans the longer it is asked: leaves what the most promising quick plan has in donated regions where it is, and
+ * searches for a better plan of the arena. Ends when that is as low as it can be.
+ */
+export function* betterRegions<V extends Value>(
+  values: readonly V[],
+  regions: readonly Region[],
+  start: RegionPlan<V>,
+  options: RegionOptions = {},
+): Generator<RegionPlan<V>, void> {
+  const { alignment = defaultAlignment } = options;
+  const { lowerBoundBytes } = start;
+  let best = start;
+  if (best.arenaBytes <= lowerBoundBytes) return;
+  let promising: { readonly plan: Greedy<V>; readonly least: number } | undefined;
+  for (const plan of greedyPlans(values, regions, alignment)) {
+    const least = leastBytes(inArena(values, regions, plan).map((value) => whole(value, alignment)));
+    if (promising === undefined || least < promising.least) promising = { plan, least };
+    yield best;
+  }
+  for (const packed of packArena(values, regions, promising!.plan, alignment)) {
+    if (packed.arenaBytes < best.arenaBytes) best = { ...packed, lowerBoundBytes };
+    yield best;
+    if (best.arenaBytes <= lowerBoundBytes) return;
+  }
+}
+
+function* packArena<V extends Value>(
   values: readonly V[],
   regions: readonly Region[],
   plan: Greedy<V>,
   alignment: number,
-  deadline: Deadline,
-): Greedy<V> {
+): Generator<Greedy<V>, void> {
   const loose = inArena(values, regions, plan);
   const buffers = loose.map((value) => whole(value, alignment));
   const start = { offsets: loose.map((value) => plan.placements.get(value)!.offset), bytes: plan.arenaBytes };
-  const { offsets, bytes } = improved(buffers, start, deadline).plan;
-  const placements = new Map(plan.placements);
-  loose.forEach((value, i) => placements.set(value, { region: plan.placements.get(value)!.region, offset: offsets[i]! }));
-  return { placements, arenaBytes: bytes };
+  let [last, packed] = [start.offsets as readonly number[], plan];
+  for (const {
+    plan: { offsets, bytes },
+  } of improve(buffers, start)) {
+    if (offsets !== last) {
+      const placements = new Map(plan.placements);
+      loose.forEach((value, i) => placements.set(value, { region: plan.placements.get(value)!.region, offset: offsets[i]! }));
+      [last, packed] = [offsets, { placements, arenaBytes: bytes }];
+    }
+    yield packed;
+  }
 }
 
 function inArena<V extends Value>(values: readonly V[], regions: readonly Region[], { placements }: Greedy<V>): V[] {

@@ -99,7 +99,7 @@ const wanted = process.argv[2];
 for (const { name, avals, f, work, unit, donated } of cases) {
   if (wanted !== undefined && !name.includes(wanted)) continue;
   const program = trace(name, f, avals) as Program<Op>;
-  const executable = compile(program, { donated: donated ?? avals.map(() => false), target: device.target, now: () => performance.now() });
+  const executable = compile(program, { donated: donated ?? avals.map(() => false), target: device.target });
   const times: number[] = [];
   const processor: number[] = [];
   for (let i = 0; i < 6; i++) {

@@ -59,6 +59,32 @@ export function randomProgram(seed: number, length = 12): RandomProgram {
   return { program: program as Program<Op>, avals, seed };
 }
 
+const widths = [64, 128, 192, 320, 448, 576];
+
+/** What `wiredBody` takes: a row, and a matrix from every width to every other. */
+export const wiredAvals: readonly KnownAval[] = [f32(1, widths[0]!), ...widths.flatMap((m) => widths.map((n) => f32(m, n)))];
+
+/** Rows of several widths, each made from two of the last eight: an irregular graph, for which no simple order is good. */
+export function wiredBody(seed: number, nodes = 30): (operands: readonly Value[]) => readonly Value[] {
+  return ([x, ...matrices]) => {
+    const draw = draws(seed);
+    const values: Value[] = [x!];
+    const read = new Set<Value>();
+    const through = (row: Value, width: number): Value => row.matmul(matrices[widths.indexOf(row.shape[1]!) * widths.length + width]!);
+    const pick = (): Value => {
+      const value = values[Math.max(0, values.length - 1 - draw(8))]!;
+      read.add(value);
+      return value;
+    };
+    for (let i = 0; i < nodes; i++) {
+      const width = draw(widths.length);
+      values.push(through(pick(), width).add(through(pick(), width)));
+    }
+    const rest = values.filter((value) => !read.has(value)).map((value) => through(value, 0));
+    return [rest.reduce((sum, value) => sum.add(value))];
+  };
+}
+
 function step(x: Value, draw: Draw, pick: <T>(list: readonly T[]) => T, same: (x: Value) => Value, values: readonly Value[]): Value {
   const axis = x.ndim === 0 ? 0 : draw(x.ndim);
   switch (draw(15)) {

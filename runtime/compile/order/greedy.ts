@@ -99,15 +99,15 @@ interface Path {
   readonly earlier: Path | undefined;
 }
 
-/** Keeps the `width` best sets of nodes at each length, by peak so far, then by what is alive. Undefined when stopped. */
-export function beamOrder(wiring: Wiring, width: number, stop: () => boolean = () => false): number[] | undefined {
+/** Keeps the `width` best sets of nodes at each length, by peak so far, then by what is alive. Yields every few nodes. */
+export function* beamOrder(wiring: Wiring, width: number): Generator<void, number[]> {
   const first = startWalk(wiring);
   const keys = wiring.stops.map((_, node) => Number((BigInt(node + 1) * 0x9e3779b97f4a7c15n) & 0x1fffffffffffffn));
   let beams: Beam[] = [
     { walk: first, ready: wiring.stops.map((_, node) => node).filter((node) => first.waits[node] === 0), peak: 0, path: undefined, key: 0 },
   ];
   for (let step = 0; step < wiring.stops.length; step++) {
-    if ((step & 15) === 15 && stop()) return undefined;
+    if ((step & 15) === 15) yield;
     const moves = beams.flatMap((beam) =>
       beam.ready.map((node) => ({
         beam,

@@ -36,35 +36,30 @@ interface Branch {
   readonly check: number;
 }
 
-/**
- * Searches the pieces one after the other; a piece's failure is the whole's. `steps` bounds the work; `stop` is asked
- * every few hundred steps.
- */
-export function within(
+/** Searches the pieces one after the other; a piece's failure is the whole's. `steps` bounds the work; yields every few hundred. */
+export function* within(
   wiring: Wiring,
   pieces: readonly (readonly number[])[],
   failures: Failures,
   steps: number,
-  stop: () => boolean,
-): Verdict {
+): Generator<void, Verdict> {
   const walk = startWalk(wiring);
   const order: number[] = [];
   const limit = { left: steps };
   for (const piece of pieces) {
-    const verdict = searchPiece(walk, new Set(piece), order, failures, limit, stop);
+    const verdict = yield* searchPiece(walk, new Set(piece), order, failures, limit);
     if (verdict !== 'found') return verdict === 'impossible' ? { kind: 'impossible', next: failures.next } : { kind: 'unknown' };
   }
   return { kind: 'found', order };
 }
 
-function searchPiece(
+function* searchPiece(
   walk: Walk,
   piece: ReadonlySet<number>,
   order: number[],
   failures: Failures,
   limit: { left: number },
-  stop: () => boolean,
-): 'found' | 'impossible' | 'unknown' {
+): Generator<void, 'found' | 'impossible' | 'unknown'> {
   const { budget, sets } = failures;
   const start = order.length;
   const end = start + piece.size;
@@ -103,7 +98,8 @@ function searchPiece(
     for (let free = harmless(walk, ready, fits); free !== undefined; free = harmless(walk, ready, fits)) forward(free);
     if (order.length === end) return 'found';
     limit.left--;
-    if (limit.left <= 0 || ((limit.left & 255) === 0 && stop())) return 'unknown';
+    if (limit.left <= 0) return 'unknown';
+    if ((limit.left & 255) === 0) yield;
     const choices = sets.get(key) === check ? [] : ready.filter(fits);
     choices.sort((a, b) => change(walk, a) - change(walk, b) || during(walk, a) - during(walk, b) || a - b);
     branches.push({ depth: order.length, choices, tried: 0, key, check });

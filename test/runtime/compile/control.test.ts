@@ -18,12 +18,11 @@ import { trace } from '../../../runtime/trace/trace.ts';
 import { cpuDevice, sharedWebGPU } from '../../support/gpu.ts';
 import { f32, numbersFor } from '../../support/programs.ts';
 
-const now = (): number => performance.now();
 type Body = (operands: readonly Value[]) => readonly Value[];
 const i32: KnownAval = { shape: [], dtype: 'int32' };
 
 const compiled = (device: Device, f: Body, avals: readonly KnownAval[], donated: readonly boolean[] = []) =>
-  compile(trace('test', f, avals) as Program<Op>, { donated: avals.map((_, i) => donated[i] ?? false), target: device.target, now });
+  compile(trace('test', f, avals) as Program<Op>, { donated: avals.map((_, i) => donated[i] ?? false), target: device.target });
 
 async function run(device: Device, f: Body, avals: readonly KnownAval[], donated: readonly boolean[] = []): Promise<readonly number[][]> {
   const buffers = avals.map((aval, i) => device.put(aval.dtype === 'int32' ? Int32Array.of(i) : numbersFor(aval, i), aval, undefined));

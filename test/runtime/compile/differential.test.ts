@@ -12,7 +12,6 @@ import type { Device, TypedArray } from '../../../runtime/device/device.ts';
 import { cpuDevice, nullDevice, sharedWebGPU, webgpuDevice } from '../../support/gpu.ts';
 import { draws, numbersFor, randomProgram, type RandomProgram } from '../../support/programs.ts';
 
-const now = (): number => performance.now();
 const count = Number(process.env['TIDEMARK_FUZZ'] ?? 40);
 const seeds = Array.from({ length: count }, (_, i) => i + Number(process.env['TIDEMARK_SEED'] ?? 1));
 
@@ -58,13 +57,13 @@ describe('random programs', function () {
     const walked = cpuDevice({}, true);
     for (const seed of seeds) {
       const random = randomProgram(seed);
-      const fused = fuseOnce(random.program, now);
+      const fused = fuseOnce(random.program);
       const none = random.avals.map(() => false);
-      const plain = arrange(fused, { donated: none, target: cpu.target, now });
+      const plain = arrange(fused, { donated: none, target: cpu.target });
       const expected = await results(walked, plain, random);
       assertSame(await results(cpu, plain, random), expected, `seed ${seed}, printed kernels`);
       for (const donated of [donations(random), random.avals.map(() => true)]) {
-        const donating = arrange(fused, { donated, target: cpu.target, now });
+        const donating = arrange(fused, { donated, target: cpu.target });
         assertSame(await results(cpu, donating, random), expected, `seed ${seed}, donating ${donated.join()}`);
         assert.ok(donating.analysis.peakBytes <= plain.analysis.peakBytes, `seed ${seed}: donation raises the peak`);
         assert.equal(plain.peakWith(donated), donating.analysis.peakBytes, `seed ${seed}: the promised peak is the planned one`);
@@ -79,8 +78,8 @@ describe('random programs', function () {
     const before = gpu.dispatches();
     for (const seed of seeds.slice(0, Math.max(12, count / 3))) {
       const random = randomProgram(seed);
-      const plain = compile(random.program, { donated: random.avals.map(() => false), target: gpu.target, now });
-      const donating = compile(random.program, { donated: donations(random), target: gpu.target, now });
+      const plain = compile(random.program, { donated: random.avals.map(() => false), target: gpu.target });
+      const donating = compile(random.program, { donated: donations(random), target: gpu.target });
       const expected = await results(cpu, plain, random);
       const found = await results(gpu, plain, random);
       assertClose(found, expected, 2e-5, `seed ${seed}`);
@@ -99,7 +98,7 @@ describe('random programs', function () {
       const gpu = webgpuDevice({ kind }, variant);
       for (const seed of seeds.slice(0, 4)) {
         const random = randomProgram(seed, 8);
-        const plain = compile(random.program, { donated: random.avals.map(() => false), target: gpu.target, now });
+        const plain = compile(random.program, { donated: random.avals.map(() => false), target: gpu.target });
         assertClose(await results(gpu, plain, random), await results(cpu, plain, random), 2e-5, `seed ${seed}`);
       }
       gpu.destroy();
@@ -111,7 +110,7 @@ describe('random programs', function () {
     for (const seed of seeds) {
       const random = randomProgram(seed);
       const texts = [random.avals.map(() => false), donations(random), random.avals.map(() => true)].map((donated) =>
-        compile(random.program, { donated, target: device.target, now })
+        compile(random.program, { donated, target: device.target })
           // Copies of an argument onto itself are left out where it is donated; nothing else may differ.
           .kernels.filter(({ operands, results: [only] }) => operands.length !== 1 || only!.value.kind !== 'load')
           .map(
@@ -129,7 +128,7 @@ describe('random programs', function () {
     const device = nullDevice();
     for (const seed of seeds) {
       const random = randomProgram(seed, 20);
-      const { analysis } = compile(random.program, { donated: donations(random), target: device.target, now });
+      const { analysis } = compile(random.program, { donated: donations(random), target: device.target });
       const { argumentBytes, outputBytes, aliasBytes, tempBytes, peakBytes, lowerBoundBytes } = analysis;
       assert.equal(peakBytes, argumentBytes + outputBytes - aliasBytes + tempBytes);
       assert.ok(lowerBoundBytes <= peakBytes);

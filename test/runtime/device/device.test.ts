@@ -21,11 +21,10 @@ import { trace } from '../../../runtime/trace/trace.ts';
 import { cpuDevice, nullDevice, sharedWebGPU, webgpuDevice } from '../../support/gpu.ts';
 import { f32, numbersFor, randomProgram } from '../../support/programs.ts';
 
-const now = (): number => performance.now();
 const here = (line: number): Place => ({ file: '/user/train.ts', line, column: 1 });
 type Body = (operands: readonly Value[]) => readonly Value[];
 const compiled = (device: Device, f: Body, avals: readonly KnownAval[], donated: readonly boolean[] = []) =>
-  compile(trace('step', f, avals) as Program<Op>, { donated: avals.map((_, i) => donated[i] ?? false), target: device.target, now });
+  compile(trace('step', f, avals) as Program<Op>, { donated: avals.map((_, i) => donated[i] ?? false), target: device.target });
 
 const kibi = 1024;
 
@@ -78,7 +77,7 @@ describe('device', function () {
       const random = randomProgram(11, 20);
       const limited = (limit: number): Device => (device.kind === 'cpu' ? cpuDevice({ limit }) : nullDevice({ limit }));
       const roomy = limited(2 ** 30);
-      const executable = compile(random.program, { donated: random.avals.map(() => true), target: roomy.target, now });
+      const executable = compile(random.program, { donated: random.avals.map(() => true), target: roomy.target });
       const argumentBytes = executable.analysis.argumentBytes;
       let failures = 0;
       for (let limit = argumentBytes + 65536; ; limit += 4096) {
@@ -174,7 +173,7 @@ describe('device', function () {
         ...random.program,
         equations: random.program.equations.map((equation, i) => ({ ...equation, place: here(100 + i) })),
       };
-      const executable = compile(placed, { donated: random.avals.map((_, i) => i % 2 === 0), target: device.target, now });
+      const executable = compile(placed, { donated: random.avals.map((_, i) => i % 2 === 0), target: device.target });
       const outputs: Buffer[] = device.run(executable, buffers, here(50));
       stop();
       assert.equal(ledger.inUse, device.allocator.stats().bytesInUse, `seed ${seed}: in use`);
@@ -216,7 +215,6 @@ describe('device', function () {
         compile(trace('step', ([x]) => [x!.astype('float32')], [half]) as Program<Op>, {
           donated: [false],
           target: device.target,
-          now,
           paths: ['batch.x'],
         }),
       (fault) => refused(fault) && /argument `batch\.x`/.test((fault as Error).message),

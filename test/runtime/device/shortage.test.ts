@@ -47,12 +47,10 @@ describe('a buffer that WebGPU cannot make', function () {
     const added = compile(trace('add', add, [small, small]) as Program<Op>, {
       donated: [true, false],
       target: device.target,
-      now: () => 0,
     });
     const total = compile(trace('total', ([x, y]: readonly Value[]) => [x!.sum().add(y!), y!.mul(2)], [large, small]) as Program<Op>, {
       donated: [false, true],
       target: device.target,
-      now: () => 0,
     });
     const kept = device.put(3, small, undefined);
     const given = device.put(4, small, undefined);
