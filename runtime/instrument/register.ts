@@ -36,6 +36,7 @@ const here = fileURLToPath(import.meta.url.replace(/\?.*$/, ''));
 const packageRoot = dirname(dirname(dirname(here)));
 const ours = [join(packageRoot, 'runtime'), join(packageRoot, 'dist')].map((folder) => folder + '/');
 const isHook = new URL(import.meta.url).searchParams.has('hooks');
+const newestHookKey = Symbol.for('tidemark.hooks');
 
 async function start(): Promise<void> {
   try {
@@ -217,7 +218,45 @@ interface Loaded {
 /** Node's own hook: adds our lines to modules while they are loaded, to a library's and to the person's own. */
 export async function load(url: string, context: unknown, nextLoad: NextLoad): Promise<Loaded> {
   const loaded = await nextLoad(url, context);
-  return loaded.format === 'module' ? withChange(loaded, (source) => changed(source, url)) : loaded;
+  return hookNumber === newestHook() ? withAdditions(loaded, url) : loaded;
+}
+
+function withAdditions(loaded: Loaded, url: string): Loaded {
+  if (loaded.format === 'module-typescript') return withChange(loaded, (source) => changedTypes(source, url), 'module');
+  if (loaded.format !== 'module') return loaded;
+  return withChange(loaded, (source) => (isUntranslated(source, url) ? undefined : changed(source, url)));
+}
+
+/** TypeScript that Node itself runs: without its types it is JavaScript at the same places. */
+function changedTypes(source: string, url: string): string | undefined {
+  const { stripTypeScriptTypes: strip } = module as { readonly stripTypeScriptTypes?: (source: string) => string };
+  // That this is an experiment of Node's is no news for the person whose program it is.
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return strip === undefined ? undefined : changed(strip(source), url);
+  } catch {
+    // What cannot be stripped is Node's to refuse.
+    return undefined;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Hooks are put before the program's own loaders each time that one is registered; only the outermost of ours works. */
+const hookNumber = Number(new URL(import.meta.url).searchParams.get('hooks') ?? 0);
+const hooks = globalThis as { [newestHookKey]?: number };
+const newestHook = (): number => hooks[newestHookKey] ?? 0;
+if (isHook) hooks[newestHookKey] = Math.max(newestHook(), hookNumber);
+
+/** TypeScript as it lies on disk: a loader that cannot be got before will translate it, and positions would be put back twice. */
+function isUntranslated(source: string, url: string): boolean {
+  if (!url.startsWith('file:') || !/\.[cm]?tsx?$/.test(url.replace(/[?#].*$/, ''))) return false;
+  try {
+    return readFileSync(fileURLToPath(url.replace(/[?#].*$/, '')), 'utf8') === source;
+  } catch {
+    return false;
+  }
 }
 
 /** Modules that are loaded off the main thread have the lower half of the counters; those of CommonJS, on it, the upper. */
@@ -231,22 +270,54 @@ function changed(source: string, file: string): string | undefined {
   return additions.changed(source, file, 'user');
 }
 
-function withChange(loaded: Loaded, change: (source: string) => string | undefined): Loaded {
+function withChange(loaded: Loaded, change: (source: string) => string | undefined, format = loaded.format): Loaded {
   if (loaded.source === null || loaded.source === undefined) return loaded;
   const source = typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString('utf8');
   const result = change(source);
-  return result === undefined ? loaded : { ...loaded, source: result };
+  return result === undefined ? loaded : { ...loaded, ...(format === undefined ? {} : { format }), source: result };
 }
 
 interface CompilingModule {
   _compile(this: object, content: string, filename: string, ...rest: unknown[]): unknown;
 }
 
+type LoadHook = (url: string, context: unknown, nextLoad: (url: string, context: unknown) => Loaded) => Loaded;
+
+interface HookingModule {
+  readonly prototype: CompilingModule;
+  register(...args: readonly unknown[]): void;
+  /** Of newer Nodes: hooks on the program's own thread, which stand before those that `register` takes. */
+  registerHooks?(hooks: { readonly load?: LoadHook }): { deregister(): void };
+}
+
+/** Ours come before the program's own loaders, so that what these translate is what is added to. */
 function hookLoaders(): void {
-  const url = new URL(import.meta.url);
-  url.searchParams.set('hooks', '');
-  module.register(url.href);
-  const prototype = (module as unknown as { prototype: CompilingModule }).prototype;
+  const loaders = module as unknown as HookingModule;
+  const { register, registerHooks, prototype } = loaders;
+  if (registerHooks !== undefined) {
+    const own = { load: ((url, context, nextLoad) => withAdditions(nextLoad(url, context), url)) satisfies LoadHook };
+    let registered = registerHooks(own);
+    loaders.registerHooks = function tidemarkRegisterHooks(hooks) {
+      const result = registerHooks(hooks);
+      registered.deregister();
+      registered = registerHooks(own);
+      return result;
+    };
+  } else {
+    let count = 0;
+    const registerOurs = (): void => {
+      const url = new URL(import.meta.url);
+      url.searchParams.set('hooks', String((count += 1)));
+      register(url.href);
+    };
+    registerOurs();
+    loaders.register = function tidemarkRegister(...args) {
+      register(...args);
+      registerOurs();
+    };
+  }
+  module.syncBuiltinESMExports();
+
   const { _compile: compile } = prototype;
   prototype._compile = function tidemarkCompile(content, filename, ...rest) {
     return compile.call(this, changed(content, filename) ?? content, filename, ...rest);
