@@ -38,6 +38,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'tidemark.showTimeline': (uri, line) =>
       results.showTimeline(typeof line === 'number' ? withUri(uri, ({ fsPath: file }) => ({ file, line })) : undefined),
     'tidemark.compareWithPrevious': () => results.compareWithPrevious(),
+    'tidemark.compareProfiles': (_, selected) =>
+      results.compareProfiles(Array.isArray(selected) ? selected.filter((one) => one instanceof vscode.Uri) : []),
     'tidemark.profileUrl': (url) => profilePage(parts.context, profiler, url),
     'tidemark.compareAllocators': (uri) => withUri(uri, (file) => results.compareAllocators(file)),
     'tidemark.addRuntime': (folder) => addRuntime(parts.context, folder),

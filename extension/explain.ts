@@ -1,10 +1,11 @@
 /**
  * Compiled functions explained in read-only documents: opened beside the source, with links to its lines and to each other.
  *
- * The server gives the text and renews it while the source is edited. Depends on: language-server/protocol.
+ * The server gives the text and renews it while the source is edited. Depends on: line-links, language-server/protocol.
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
+import { lineLinks } from './line-links.ts';
 import { explainScheme, explainStages, type ExplainStage, type ExplainTarget } from '../language-server/protocol.ts';
 
 const addressOf = (target: ExplainTarget, stage: ExplainStage): vscode.Uri =>
@@ -22,7 +23,7 @@ export function linkExplanations(): vscode.Disposable {
     {
       provideDocumentLinks(document) {
         const target = targetOf(document.uri);
-        return target === undefined ? [] : [...stageLinks(document, target), ...lineLinks(document, target)];
+        return target === undefined ? [] : [...stageLinks(document, target), ...lineLinks(document, [path.dirname(target.file)])];
       },
     },
   );
@@ -48,15 +49,5 @@ function stageLinks(document: vscode.TextDocument, target: ExplainTarget): reado
     const at = from < 0 ? -1 : text.indexOf(stage, from);
     if (at < 0) return [];
     return [new vscode.DocumentLink(new vscode.Range(range.start.line, at, range.start.line, at + stage.length), addressOf(target, stage))];
-  });
-}
-
-/** `model.ts:12:5` anywhere in the text, beside the file that is explained. */
-function lineLinks(document: vscode.TextDocument, { file }: ExplainTarget): readonly vscode.DocumentLink[] {
-  const folder = path.dirname(file);
-  return [...document.getText().matchAll(/([^\s():]+\.[cm]?[jt]sx?):(\d+):(\d+)/g)].map((match) => {
-    const [whole, name, line, column] = match;
-    const range = new vscode.Range(document.positionAt(match.index), document.positionAt(match.index + whole.length));
-    return new vscode.DocumentLink(range, vscode.Uri.file(path.resolve(folder, name!)).with({ fragment: `L${line},${column}` }));
   });
 }

@@ -10,6 +10,7 @@ import { Client, selector } from './client.ts';
 import { registerCommands } from './commands.ts';
 import { linkExplanations } from './explain.ts';
 import { showLifetimes } from './lifetimes.ts';
+import { linkResults } from './line-links.ts';
 import { showMarks } from './marks.ts';
 import { Profiler } from './profile.ts';
 import { Results } from './results.ts';
@@ -36,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showBudgets(profiler),
     showStatus(own),
     linkExplanations(),
+    linkResults(),
     showMarks(context, own),
     showLifetimes(own),
   );

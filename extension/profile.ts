@@ -130,9 +130,14 @@ export class Profiler implements vscode.Disposable {
     }
     if (state === 'done' || state === 'cancelled') return;
     const output = vscode.l10n.t('Show Output');
+    const choose = vscode.l10n.t('Choose a Node');
     const show = state === 'refused' ? vscode.window.showWarningMessage : vscode.window.showErrorMessage;
-    void show(message ?? vscode.l10n.t('The program could not be measured.'), output).then((answer) => {
+    // The whole message stands in the output: a notification has room for its first line.
+    const [first] = (message ?? vscode.l10n.t('The program could not be measured.')).split('\n');
+    const answers = message?.includes('tidemark.nodePath') === true ? [choose, output] : [output];
+    void show(first!, ...answers).then((answer) => {
       if (answer === output) this.#log.show(true);
+      if (answer === choose) void vscode.commands.executeCommand('workbench.action.openSettings', 'tidemark.nodePath');
     });
   }
 

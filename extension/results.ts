@@ -1,19 +1,19 @@
 /**
  * The last run and the one before: shown as a timeline, compared, exported; and a program under each allocator.
  *
- * Depends on: profile, compare, allocators, timeline/panel.
+ * Depends on: profile, compare, allocators, line-links, timeline/panel.
  */
+import { createReadStream } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import * as vscode from 'vscode';
-import { methods, type AllocatorComparison, type KeptRun, type ProfileOutcome } from '../language-server/protocol.ts';
+import { methods, type KeptRun, type ProfileOutcome, type ProfileReport } from '../language-server/protocol.ts';
 import { allocatorsText } from './allocators.ts';
 import type { Client } from './client.ts';
 import { comparison, type Run } from './compare.ts';
+import { resultsScheme } from './line-links.ts';
 import type { Profiler } from './profile.ts';
 import { seekInTimeline, viewType, type Sought } from './timeline/panel.ts';
-
-const scheme = 'tidemark-compare';
-const allocatorsScheme = 'tidemark-allocators';
 
 export class Results implements vscode.Disposable {
   readonly #profiler: Profiler;
@@ -21,7 +21,8 @@ export class Results implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   #runs: readonly Run[] = [];
   #profileFile: string | undefined;
-  #allocators: AllocatorComparison | undefined;
+  /** What is shown beside the source, by its title. */
+  readonly #texts = new Map<string, string>();
 
   constructor(client: Client, profiler: Profiler) {
     this.#profiler = profiler;
@@ -29,13 +30,9 @@ export class Results implements vscode.Disposable {
       this.#changed,
       client.events.started(() => void this.#restore(client)),
       profiler.onDone((outcome) => this.#keep(outcome)),
-      vscode.workspace.registerTextDocumentContentProvider(scheme, {
+      vscode.workspace.registerTextDocumentContentProvider(resultsScheme, {
         onDidChange: this.#changed.event,
-        provideTextDocumentContent: () => this.#comparison(),
-      }),
-      vscode.workspace.registerTextDocumentContentProvider(allocatorsScheme, {
-        onDidChange: this.#changed.event,
-        provideTextDocumentContent: () => (this.#allocators === undefined ? '' : allocatorsText(this.#allocators)),
+        provideTextDocumentContent: (uri) => this.#texts.get(uri.path) ?? '',
       }),
     ];
   }
@@ -61,7 +58,7 @@ export class Results implements vscode.Disposable {
       );
       return;
     }
-    await this.#show(vscode.Uri.from({ scheme, path: vscode.l10n.t('Before and after') }));
+    await this.#show(vscode.l10n.t('Before and after'), comparison(this.#runs[0]!, this.#runs[1]!));
   }
 
   async compareAllocators(uri: vscode.Uri): Promise<void> {
@@ -69,11 +66,26 @@ export class Results implements vscode.Disposable {
     if (compared === undefined) return;
     if (compared.message !== null) void vscode.window.showWarningMessage(compared.message);
     if (compared.runs.length === 0) return;
-    this.#allocators = compared;
-    await this.#show(vscode.Uri.from({ scheme: allocatorsScheme, path: vscode.l10n.t('Allocators side by side') }));
+    await this.#show(vscode.l10n.t('Allocators side by side'), allocatorsText(compared));
   }
 
-  async #show(uri: vscode.Uri): Promise<void> {
+  /** Two saved profiles: the two that are selected in the explorer, the older one first, or two that are chosen. */
+  async compareProfiles(selected: readonly vscode.Uri[]): Promise<void> {
+    const chosen = selected.length === 2 ? selected : await twoProfiles();
+    if (chosen === undefined) return;
+    const runs = await Promise.all(chosen.map(savedRun));
+    const broken = chosen.find((_, i) => runs[i] === undefined);
+    if (broken !== undefined) {
+      void vscode.window.showWarningMessage(vscode.l10n.t('{0} is no profile.', path.basename(broken.fsPath)));
+      return;
+    }
+    const [before, after] = runs.map((run) => run!).sort((a, b) => a.endedAt.getTime() - b.endedAt.getTime());
+    await this.#show(chosen.map(({ fsPath }) => path.basename(fsPath)).join(' ↔ '), comparison(before!, after!));
+  }
+
+  async #show(title: string, text: string): Promise<void> {
+    const uri = vscode.Uri.from({ scheme: resultsScheme, path: title });
+    this.#texts.set(uri.path, text);
     this.#changed.fire(uri);
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
       viewColumn: vscode.ViewColumn.Beside,
@@ -115,14 +127,40 @@ export class Results implements vscode.Disposable {
     this.#profileFile = kept[0]!.profileFile ?? undefined;
   }
 
-  #comparison(): string {
-    const [before, after] = this.#runs;
-    return before === undefined || after === undefined ? '' : comparison(before, after);
-  }
-
   #nothingYet(): void {
     void vscode.window.showInformationMessage(
       vscode.l10n.t('Nothing was measured yet. Click `▶ Profile memory` above a file or function.'),
     );
   }
+}
+
+/** The report of a profile file, and when it was written; undefined for what is none. */
+async function savedRun(uri: vscode.Uri): Promise<Run | undefined> {
+  try {
+    const { mtime } = await vscode.workspace.fs.stat(uri);
+    const report = JSON.parse(await firstLine(uri.fsPath)) as Partial<ProfileReport>;
+    return report.version === 1 && Array.isArray(report.lines) && Array.isArray(report.functions)
+      ? { report: report as ProfileReport, endedAt: new Date(mtime) }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The events that follow may be many times the memory of this process. */
+async function firstLine(file: string): Promise<string> {
+  const lines = createInterface({ input: createReadStream(file) });
+  for await (const line of lines) return line;
+  return '';
+}
+
+async function twoProfiles(): Promise<readonly vscode.Uri[] | undefined> {
+  const chosen = await vscode.window.showOpenDialog({
+    canSelectMany: true,
+    filters: { [vscode.l10n.t('Tidemark profile')]: ['tidemark'] },
+    title: vscode.l10n.t('Choose two profiles to compare'),
+  });
+  if (chosen === undefined || chosen.length === 2) return chosen;
+  void vscode.window.showInformationMessage(vscode.l10n.t('Two profiles are compared, and {0} were chosen.', chosen.length));
+  return undefined;
 }

@@ -109,7 +109,9 @@ function html(webview: vscode.Webview, bundle: vscode.Uri): string {
 <link rel="stylesheet" href="${at('view-style.css')}">
 <title>Tidemark</title>
 </head>
-<body>
+<body data-texts="${JSON.stringify(vscode.l10n.bundle ?? {})
+    .replaceAll('&', '&amp;')
+    .replaceAll('"', '&quot;')}">
 <header>
 <span id="status" role="status">${t('Reading the profile…')}</span>
 <input id="search" type="search" placeholder="${t('Find a file, line or shape')}" aria-label="${t('Find a file, line or shape')}">

@@ -4,8 +4,10 @@
  *   trusted workspace, in the extension host      everything a person does
  *   Restricted Mode, in the extension host        analyses, never runs
  *   installed from the VSIX, clicked in Chromium  the lens, the numbers, the picture of the README
+ *   looks                                         every view in four themes, and the contrast of its lines
+ *   hard                                          killed processes, closed windows, removed folders, large workspaces
  *
- * `node test/extension/run.mjs [trusted|restricted|ui]` runs some of them. Depends on: scripts, playwright-core, esbuild.
+ * `node test/extension/run.mjs [trusted|restricted|ui|looks|hard]` runs some of them. Depends on: scripts, playwright-core, esbuild.
  */
 import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
@@ -18,6 +20,8 @@ import { packageExtension, vsix } from '../../scripts/package.mjs';
 import { setup } from '../../scripts/setup.mjs';
 import { startEditor } from '../../scripts/support/editor-server.mjs';
 import { main, root, run } from '../../scripts/support/run.mjs';
+import { hardRun } from './hard.mjs';
+import { looksRun } from './looks.mjs';
 import { uiRun } from './ui.mjs';
 
 const browserFlags = [
@@ -32,7 +36,7 @@ const browserFlags = [
 /** The libraries that programs of the fixture import, as an installed project has them. */
 const libraries = ['@tensorflow', '@jax-js', 'webgpu', 'mnist', '@webgpu', '@types'];
 
-export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
+export async function endToEndTests(only = ['trusted', 'restricted', 'ui', 'looks', 'hard']) {
   await setup();
   await installEditor();
   const executablePath = await installChromium();
@@ -48,10 +52,7 @@ export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
     for (const name of only) {
       const workspace = path.join(work, `${name} é`);
       await layOut(workspace);
-      const counts =
-        name === 'ui'
-          ? await uiRun({ browser, workspace, training: await trainingFolder(work), vsix: vsix.linux })
-          : await inHost({ name, browser, workspace, extension, suite, work });
+      const counts = await suites[name in suites ? name : 'inHost']({ name, browser, workspace, extension, suite, work });
       console.log(`editor, ${name}: ${counts.passed.length} passed, ${counts.failures.length} failed`);
       if (process.env.TIDEMARK_VERBOSE !== undefined) for (const test of counts.passed) console.log(`  ok: ${test}`);
       for (const failure of counts.failures) console.log(`  ${failure.replaceAll('\n', '\n    ')}`);
@@ -65,6 +66,13 @@ export async function endToEndTests(only = ['trusted', 'restricted', 'ui']) {
   }
   return total;
 }
+
+const suites = {
+  ui: async ({ browser, workspace, work }) => uiRun({ browser, workspace, training: await trainingFolder(work), vsix: vsix.linux }),
+  looks: async ({ browser, work }) => looksRun({ browser, training: await trainingFolder(work), vsix: vsix.linux }),
+  hard: ({ browser, workspace }) => hardRun({ browser, workspace, vsix: vsix.linux, lay: layOut }),
+  inHost,
+};
 
 async function bundleSuite(outfile) {
   await build({
@@ -90,6 +98,7 @@ async function bundleSuite(outfile) {
 /** The example of the README in a folder of its own. */
 async function trainingFolder(work) {
   const folder = path.join(work, 'training');
+  if (existsSync(folder)) return folder;
   await mkdir(folder);
   for (const name of ['package.json', 'tsconfig.json']) await cp(path.join(root, 'test/fixtures/editor', name), path.join(folder, name));
   await install(folder);

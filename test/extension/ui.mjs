@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { startEditor } from '../../scripts/support/editor-server.mjs';
 
-const pictures = process.env.TIDEMARK_PICTURES ?? path.join(os.tmpdir(), 'tidemark-pictures');
+export const pictures = process.env.TIDEMARK_PICTURES ?? path.join(os.tmpdir(), 'tidemark-pictures');
 
 export async function uiRun({ browser, workspace, training, vsix }) {
   const passed = [];
@@ -105,7 +105,7 @@ async function showFinding(page) {
   await page.waitForTimeout(1000);
 }
 
-async function goTo(page, place) {
+export async function goTo(page, place) {
   await page.keyboard.press('Control+G');
   const box = page.locator('.quick-input-widget input').first();
   await box.waitFor({ timeout: 15_000 });
@@ -115,7 +115,7 @@ async function goTo(page, place) {
 }
 
 /** The view lies in a frame within a frame. */
-async function timelineFrame(page) {
+export async function timelineFrame(page) {
   for (const until = Date.now() + 30_000; Date.now() < until;) {
     for (const frame of page.frames())
       if (
@@ -130,9 +130,22 @@ async function timelineFrame(page) {
   throw new Error('no timeline came up');
 }
 
-const lens = (page, text) => page.locator('.codelens-decoration a', { hasText: text });
+export const lens = (page, text) => page.locator('.codelens-decoration a', { hasText: text });
 
-async function openFile(page, name) {
+/** Runs a command by the words of its entry. */
+export async function palette(page, words) {
+  await page.keyboard.press('F1');
+  const box = page.locator('.quick-input-widget input').first();
+  await box.waitFor({ timeout: 15_000 });
+  await box.fill(`>${words}`);
+  await page
+    .locator('.quick-input-list .monaco-list-row', { hasText: words.replace(/^.*: /, '') })
+    .first()
+    .waitFor({ timeout: 15_000 });
+  await page.keyboard.press('Enter');
+}
+
+export async function openFile(page, name) {
   await page.keyboard.press('Control+P');
   const box = page.locator('.quick-input-widget input').first();
   await box.waitFor({ timeout: 30_000 });

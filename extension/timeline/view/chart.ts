@@ -2,11 +2,12 @@
  * Draws one frame of the timeline: the bands, and over them the axis, the peak and the chosen moment.
  *
  * All room is made when the size changes and used again for every frame, and colours are read when the theme changes: a
- * frame of panning makes no garbage and asks the page for nothing. Depends on: series, raster, axis, core/bytes.
+ * frame of panning makes no garbage and asks the page for nothing. Depends on: series, raster, axis, texts, core/bytes.
  */
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import { ticks } from './axis.ts';
 import { paint, type Ink } from './raster.ts';
+import { t } from './texts.ts';
 import { columns, roomFor, stepAt, type Columns, type Series } from './series.ts';
 
 export const padding = { left: 76, right: 12, top: 14, bottom: 24 };
@@ -140,7 +141,7 @@ function drawPeak(pen: CanvasRenderingContext2D, now: Viewport, theme: Theme, { 
   }
   const onLeft = x > width / 2;
   pen.textAlign = onLeft ? 'left' : 'right';
-  pen.fillText(`peak ${writeBytes(peak.bytes)}`, onLeft ? padding.left + 4 : padding.left + width - 4, y + 13);
+  pen.fillText(t('peak {0}', writeBytes(peak.bytes)), onLeft ? padding.left + 4 : padding.left + width - 4, y + 13);
 }
 
 const dashes = [6, 4];
@@ -154,5 +155,5 @@ function line(pen: CanvasRenderingContext2D, fromX: number, fromY: number, toX: 
 }
 
 function axisWords({ axis }: Viewport, at: number): string {
-  return axis === 'steps' ? `change ${Math.round(at).toLocaleString()}` : `${(at / 1000).toFixed(2)} s`;
+  return axis === 'steps' ? t('change {0}', Math.round(at).toLocaleString()) : t('{0} s', (at / 1000).toFixed(2));
 }

@@ -2,7 +2,7 @@
  * The timeline in its webview: memory over the run, the arrays alive at the chosen moment, the allocator, the arenas.
  *
  * Mouse and keyboard do the same: wheel or +/- zoom, drag or arrows pan, click or shift-arrows choose the moment, / finds. The
- * table says in words what the chart says in colour. Depends on: chart, series, raster, table, slabs, arena, messages, core/bytes.
+ * table says in words what the chart says in colour. Depends on: chart, series, raster, table, slabs, arena, texts, messages, core/bytes.
  */
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import type { FromView, Recording, Site, ToView } from '../messages.ts';
@@ -12,6 +12,7 @@ import { bandAt, packed, palette } from './raster.ts';
 import { aliveAt, highestOf, series, type Series } from './series.ts';
 import { showSlabs } from './slabs.ts';
 import { fillRows, walkRows } from './table.ts';
+import { t } from './texts.ts';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromView): void };
 
@@ -53,9 +54,11 @@ function show({ name, report, recording, arenas }: Extract<ToView, { kind: 'reco
   shown = { name, recording, all, range: { from: 0, to: Math.max(1, all.steps) }, axis: 'steps', chosen: all.peak.step, search: '' };
   element<HTMLInputElement>('search').value = '';
   const device =
-    report.device === null ? '' : ` · ${report.device.kind}${report.device.software && report.device.kind !== 'cpu' ? ' in software' : ''}`;
+    report.device === null
+      ? ''
+      : ` · ${report.device.kind}${report.device.software && report.device.kind !== 'cpu' ? ` ${t('in software')}` : ''}`;
   element('status').textContent =
-    `${report.entry}${device} · peak ${writeBytes(report.peakBytes)} · reserved ${writeBytes(report.peakReservedBytes)} · ${all.steps.toLocaleString()} changes`;
+    `${report.entry}${device} · ${t('peak {0} · reserved {1} · {2} changes', writeBytes(report.peakBytes), writeBytes(report.peakReservedBytes), all.steps.toLocaleString())}`;
   element('notes').replaceChildren(
     ...(report.notes ?? []).map((note) => Object.assign(document.createElement('p'), { textContent: note })),
   );
@@ -106,10 +109,10 @@ function restyle(): void {
   draw();
 }
 
-const words = ({ file, line }: Site): string => (line > 0 ? `${file}:${line}` : file === '' ? 'unknown' : file);
+const words = ({ file, line }: Site): string => (line > 0 ? `${file}:${line}` : file === '' ? t('unknown') : file);
 const bandWords = (band: number): string => {
   const site = shown!.all.sites[band] ?? -1;
-  return site === -1 ? 'all other lines' : words(shown!.recording.sites[site]!);
+  return site === -1 ? t('all other lines') : words(shown!.recording.sites[site]!);
 };
 
 /** Draws once per frame, however many events ask for it. */
@@ -146,9 +149,14 @@ function tell(now: Shown): void {
     );
     const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
     const count = rows.reduce((sum, row) => sum + row.count, 0);
-    const atPeak = chosen === all.peak.step ? ' (the peak)' : '';
-    element('moment').textContent =
-      `${count.toLocaleString()} arrays, ${writeBytes(bytes)} alive at change ${chosen.toLocaleString()}${atPeak}, ${((all.at[chosen] ?? 0) / 1000).toFixed(3)} s after the start`;
+    const atPeak = chosen === all.peak.step ? ` (${t('the peak')})` : '';
+    element('moment').textContent = t(
+      '{0} arrays, {1} alive at change {2}, {3} s after the start',
+      count.toLocaleString(),
+      writeBytes(bytes),
+      `${chosen.toLocaleString()}${atPeak}`,
+      ((all.at[chosen] ?? 0) / 1000).toFixed(3),
+    );
     const context = { recording, colour: (site: number) => colourOf(all, site), words, open };
     fillRows(element('rows'), rows, context);
     showSlabs(element('slabs'), chosen, context);
@@ -299,8 +307,11 @@ function point(event: MouseEvent): void {
   if (x === undefined) return;
   const { all } = shown!;
   const last = chart.shown()!;
-  const held = band === undefined ? '' : `${bandWords(band)}: ${writeBytes(last.bands[x * all.bands + band]!)} of `;
-  tip.textContent = `${held}${writeBytes(last.total[x]!)} in use`;
+  const inUse = writeBytes(last.total[x]!);
+  tip.textContent =
+    band === undefined
+      ? t('{0} in use', inUse)
+      : t('{0}: {1} of {2} in use', bandWords(band), writeBytes(last.bands[x * all.bands + band]!), inUse);
   tip.style.left = `${Math.min(event.offsetX + 14, plot.clientWidth - tip.offsetWidth - 8)}px`;
   tip.style.top = `${Math.max(0, event.offsetY - 30)}px`;
 }
@@ -337,7 +348,7 @@ element('to-peak').addEventListener('click', toPeak);
 element('axis').addEventListener('click', () => {
   if (shown === undefined) return;
   shown.axis = shown.axis === 'steps' ? 'time' : 'steps';
-  element('axis').textContent = shown.axis === 'steps' ? 'By time' : 'By change';
+  element('axis').textContent = shown.axis === 'steps' ? t('By time') : t('By change');
   reset();
 });
 element<HTMLInputElement>('search').addEventListener('input', ({ target }) => {

@@ -3,10 +3,11 @@
  *
  *     slab 1, 64 MiB   |## a ##|   |# b #|#### c ####|        |   12 MiB free in 2 holes, the largest 8 MiB
  *
- * Depends on: messages, core/bytes.
+ * Depends on: messages, texts, core/bytes.
  */
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import { nowhere, type Recording, type Site, type Slab } from '../messages.ts';
+import { t } from './texts.ts';
 
 export interface Piece {
   readonly block: number;
@@ -74,7 +75,13 @@ export function showSlabs(into: HTMLElement, step: number, context: SlabsContext
   const reserved = states.reduce((sum, { slab }) => sum + slab.bytes, 0);
   const held = states.reduce((sum, { pieces }) => sum + pieces.reduce((all, { bytes }) => all + bytes, 0), 0);
   const title = document.createElement('h3');
-  title.textContent = `Allocator: ${writeBytes(held)} of ${writeBytes(reserved)} reserved in ${states.length === 1 ? 'one slab' : `${states.length} slabs`}, fragmentation ${(fragmentation(states) * 100).toFixed(0)} %`;
+  title.textContent = t(
+    'Allocator: {0} of {1} reserved are used, slabs: {2}, fragmentation {3} %',
+    writeBytes(held),
+    writeBytes(reserved),
+    states.length,
+    (fragmentation(states) * 100).toFixed(0),
+  );
   into.replaceChildren(title, ...states.map((state, i) => bar(state, i, context)));
 }
 
@@ -85,18 +92,24 @@ function bar({ slab, pieces, holes }: SlabState, index: number, context: SlabsCo
   const free = holes.reduce((sum, { bytes }) => sum + bytes, 0);
   const largest = Math.max(0, ...holes.map(({ bytes }) => bytes));
   const label = Object.assign(document.createElement('span'), {
-    textContent: `slab ${index + 1}, ${writeBytes(slab.bytes)}: ${
+    textContent:
       free === 0
-        ? 'full'
-        : `${writeBytes(free)} free in ${holes.length === 1 ? 'one hole' : `${holes.length} holes, the largest ${writeBytes(largest)}`}`
-    }`,
+        ? t('slab {0}, {1}: full', index + 1, writeBytes(slab.bytes))
+        : t(
+            'slab {0}, {1}: {2} free, holes: {3}, the largest {4}',
+            index + 1,
+            writeBytes(slab.bytes),
+            writeBytes(free),
+            holes.length,
+            writeBytes(largest),
+          ),
   });
   const strip = document.createElement('div');
   strip.className = 'strip';
   for (const { block, offset, bytes } of pieces) {
     const site = recording.sites[recording.blockSite[block]!]!;
     const piece = document.createElement(pieces.length <= mostFocusable ? 'button' : 'div');
-    const text = `${recording.labels[recording.label[block]!]!}, ${writeBytes(bytes)} at ${writeBytes(offset)}, ${words(site)}`;
+    const text = t('{0}, {1} at {2}, {3}', recording.labels[recording.label[block]!]!, writeBytes(bytes), writeBytes(offset), words(site));
     piece.title = text;
     piece.setAttribute('aria-label', text);
     piece.style.left = `${(offset / slab.bytes) * 100}%`;

@@ -1,11 +1,12 @@
 /**
  * The arrays alive at a moment as a table: what the chart says in colour, in words.
  *
- * Up, Down, Home and End go from row to row, Enter opens the line. Depends on: messages, series, core/bytes.
+ * Up, Down, Home and End go from row to row, Enter opens the line. Depends on: messages, series, texts, core/bytes.
  */
 import { writeBytes } from '../../../runtime/core/bytes.ts';
 import type { Recording, Site } from '../messages.ts';
 import type { AliveRow } from './series.ts';
+import { t } from './texts.ts';
 
 const mostRows = 400;
 
@@ -38,7 +39,7 @@ function tableRow({ site, label, bytes, count }: AliveRow, { recording, colour, 
 
 function more(count: number): HTMLElement {
   const row = document.createElement('tr');
-  row.append(Object.assign(document.createElement('td'), { colSpan: 3, textContent: `and ${count.toLocaleString()} more kinds` }));
+  row.append(Object.assign(document.createElement('td'), { colSpan: 3, textContent: t('and {0} more kinds', count.toLocaleString()) }));
   return row;
 }
 

@@ -13,6 +13,7 @@ export async function run(): Promise<void> {
   if (suite === 'restricted') await import('./restricted.ts');
   else {
     await import('./trusted.ts');
+    await import('./documents.ts');
     await import('./training.ts');
   }
   const failures: string[] = [];
