@@ -35,6 +35,15 @@ export class ShapeError extends TidemarkError {
   }
 }
 
+/** An argument that a function can't work with; nothing was computed. */
+export class ArgumentError extends TidemarkError {
+  override readonly name = 'ArgumentError';
+  constructor(code: string, what: string, notes: readonly string[], fix: string) {
+    const place = placeInForce() ?? userPlace();
+    super(code, what, place === undefined ? notes : [...notes, `at ${printPlace(place)}`], fix);
+  }
+}
+
 /** No room for the request; the device stays usable and everything alive stays intact. */
 export class OutOfMemoryError extends TidemarkError {
   override readonly name = 'OutOfMemoryError';
@@ -45,11 +54,17 @@ export class DeviceLostError extends TidemarkError {
   override readonly name = 'DeviceLostError';
 }
 
+/** The line that is running, when it is known. */
+function here(what = ''): readonly string[] {
+  const place = placeInForce() ?? userPlace();
+  return place === undefined ? [] : [`${what}at ${printPlace(place)}`];
+}
+
 export function readAfterDonation(array: string, donatedTo: string, donatedAt: string, madeAt: string): ArrayDeletedError {
   return new ArrayDeletedError(
     'use-after-donate',
     `${array} was read after its buffer was donated`,
-    [`made at ${madeAt}`, `donated to ${donatedTo} at ${donatedAt}`],
+    [`made at ${madeAt}`, `donated to ${donatedTo} at ${donatedAt}`, ...here('read ')],
     'read it before that call, or leave that argument out of donateArgnums',
   );
 }
@@ -58,7 +73,7 @@ export function readAfterDispose(array: string, disposedAt: string, madeAt: stri
   return new ArrayDeletedError(
     'use-after-dispose',
     `${array} was read after it was disposed`,
-    [`made at ${madeAt}`, `disposed at ${disposedAt}`],
+    [`made at ${madeAt}`, `disposed at ${disposedAt}`, ...here('read ')],
     'dispose it after its last use',
   );
 }
@@ -78,6 +93,38 @@ export function axisOutOfRange(operation: string, axis: number, array: string): 
 
 export function wrongDType(operation: string, array: string, wanted: string): ShapeError {
   return new ShapeError('dtype', `\`${operation}\` got ${array}, and needs ${wanted}`, [], 'convert it with astype');
+}
+
+export function argumentWrong(operation: string, got: string, instead: string): ArgumentError {
+  return new ArgumentError('argument', `\`${operation}\` got ${got}`, [], instead);
+}
+
+/** What stands where an array has to be. */
+export function notAnArray(operation: string, value: unknown): ArgumentError {
+  const instead =
+    Array.isArray(value) || ArrayBuffer.isView(value)
+      ? 'make an array of it with np.array(…)'
+      : value instanceof Promise
+        ? 'await it first'
+        : value === undefined
+          ? 'pass an array or a number; is an argument missing, or a return?'
+          : 'pass an array or a number';
+  return argumentWrong(operation, `${describe(value)} where an array has to be`, instead);
+}
+
+/** A value for people: arrays by shape, everything else by kind. */
+export function describe(value: unknown): string {
+  if (value === undefined || value === null) return `\`${String(value)}\``;
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'symbol') return 'a symbol';
+  if (typeof value !== 'object') return `\`${String(value)}\``;
+  if (Array.isArray(value))
+    return value.length <= 4 && value.every((item) => typeof item === 'number') ? `the list [${value.join(', ')}]` : 'a list';
+  if (ArrayBuffer.isView(value) || value instanceof Promise) return `a ${value.constructor.name}`;
+  if ('aval' in value) return String(value).replace(/^Array:/, '');
+  const names = Object.keys(value);
+  return names.length > 0 && names.length <= 4 ? `an object { ${names.join(', ')} }` : 'an object';
 }
 
 export function tracerEscaped(array: string, traced: string, madeAt: string): TidemarkError {
@@ -226,31 +273,37 @@ export function deviceNotReady(): TidemarkError {
 }
 
 /** One buffer twice in a call: donated twice, or donated and also read. */
-export function donatedTwice(array: string, first: string, second: string, how: 'donated twice' | 'donated and also read'): DonationError {
+export function donatedTwice(
+  array: string,
+  first: string,
+  second: string,
+  how: 'donated twice' | 'donated and also read',
+  call: { readonly to: string; readonly at: string; readonly madeAt: string },
+): DonationError {
   return new DonationError(
     'double-donate',
     `${array} is ${how} in one call: as \`${first}\` and as \`${second}\``,
-    ['nothing was executed, and no argument was donated'],
+    [`made at ${call.madeAt}`, `passed to \`${call.to}\` at ${call.at}`, 'nothing was executed, and no argument was donated'],
     'pass a copy() for one of them, or donate neither',
   );
 }
 
 /** A handle of `donate(x)` that can't be used. */
-export function donationSpent(array: string, why: string): DonationError {
+export function donationSpent(array: string, why: string, madeAt: string): DonationError {
   return new DonationError(
     'double-donate',
     `${array} can't be donated: ${why}`,
-    [],
+    [`made at ${madeAt}`, ...here()],
     'call donate() anew on an array that is alive, directly in the call that takes it',
   );
 }
 
 /** `donate: 'strict'`: a donation that lowers nothing. */
-export function donationUnusable(program: string, entries: readonly string[]): DonationError {
+export function donationUnusable(program: string, calledAt: string, entries: readonly string[]): DonationError {
   return new DonationError(
     'unusable-donation',
     `donating to \`${program}\` lowers its peak by nothing`,
-    entries,
+    [...entries, `called at ${calledAt}`],
     'leave these arguments out of donateArgnums, and dispose them after the call',
   );
 }

@@ -5,10 +5,11 @@
  * never stored. Gradients, tangents and batches follow from those of view and contraction. Depends on: core, ops.
  */
 import { printAval } from '../core/aval.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import { apply, commonType, composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { typed } from '../ops/family.ts';
 import { dot } from '../ops/matmul.ts';
+import { optionsOf } from '../ops/options.ts';
 import { flipEntry, padEntry, windowsEntry } from '../ops/shape.ts';
 import { max, min, sum } from '../ops/reduce.ts';
 import type { Value } from '../ops/value.ts';
@@ -27,7 +28,20 @@ function paddingOf(
   dilation: readonly number[],
 ): readonly Pair[] {
   if (typeof padding === 'number') return input.map((): Pair => [padding, padding]);
-  if (typeof padding !== 'string') return padding;
+  if (typeof padding !== 'string') {
+    const pairs: unknown = padding;
+    if (
+      !Array.isArray(pairs) ||
+      pairs.length !== input.length ||
+      !pairs.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger))
+    )
+      throw argumentWrong(
+        'conv',
+        `${describe(padding)} as padding`,
+        `use "SAME", "VALID", or a pair [before, after] for each of the ${input.length} spatial axes`,
+      );
+    return padding;
+  }
   switch (padding.toUpperCase()) {
     case 'VALID':
       return input.map((): Pair => [0, 0]);
@@ -40,7 +54,11 @@ function paddingOf(
         return padding.toUpperCase() === 'SAME' ? [small, total - small] : [total - small, small];
       });
     default:
-      throw new TypeError(`\`${padding}\` is no padding: use "SAME", "VALID" or a pair for each axis`);
+      throw argumentWrong(
+        'conv',
+        `padding ${JSON.stringify(padding)}`,
+        'use "SAME", "SAME_LOWER", "VALID", or a pair for each spatial axis',
+      );
   }
 }
 
@@ -61,11 +79,28 @@ export interface ConvOptions {
 /** Input [N, C, S…], kernel [O, C / groups, W…] -> [N, O, positions…]. */
 export const convGeneralDilated = composed(
   'convGeneralDilated',
-  (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding, options: ConvOptions = {}): Value => {
+  (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding, given: ConvOptions = {}): Value => {
+    const options = optionsOf<ConvOptions>('convGeneralDilated', given, {
+      lhsDilation: undefined,
+      rhsDilation: undefined,
+      featureGroupCount: 1,
+      batchGroupCount: 1,
+    } as unknown as ConvOptions);
     const values = [lift(lhs), lift(rhs)];
     const type = commonType(values);
     const [x, w] = values.map((value) => typed(value, { dtype: type.dtype })) as [Value, Value];
     const spatial = x.ndim - 2;
+    for (const [name, list] of [
+      ['strides', strides],
+      ['lhsDilation', options.lhsDilation ?? strides],
+      ['rhsDilation', options.rhsDilation ?? strides],
+    ] as const)
+      if (!Array.isArray(list) || list.length !== spatial || !list.every((n) => Number.isInteger(n) && n > 0))
+        throw argumentWrong(
+          'conv',
+          `${describe(list)} as ${name} for ${printAval(x.aval)}`,
+          `give it a whole number from 1 for each of the ${Math.max(0, spatial)} spatial axes`,
+        );
     const groups = options.featureGroupCount ?? 1;
     if (w.ndim !== x.ndim || x.shape[1] !== w.shape[1]! * groups || w.shape[0]! % groups !== 0 || strides.length !== spatial)
       throw shapesDisagree(
@@ -131,9 +166,10 @@ function batchGrouped(
   );
 }
 
-/** Input [N, C, S…] by kernel [O, C, W…]. */
+/** Input [N, C, S…] by kernel [O, C, W…] -> [N, O, positions…]. */
 export const conv = (lhs: ArrayLike, rhs: ArrayLike, strides: readonly number[], padding: Padding): Value =>
   convGeneralDilated(lhs, rhs, strides, padding);
+/** `conv` with dilations of the input and of the kernel. */
 export const convWithGeneralPadding = (
   lhs: ArrayLike,
   rhs: ArrayLike,
@@ -155,6 +191,9 @@ export const convTranspose = composed(
     options: { readonly rhsDilation?: readonly number[]; readonly transposeKernel?: boolean } = {},
   ): Value => {
     const [x, given] = [lift(lhs), lift(rhs)];
+    optionsOf('convTranspose', options, { rhsDilation: undefined, transposeKernel: false } as object);
+    if (typeof padding === 'string' && !['SAME', 'VALID'].includes(padding.toUpperCase()))
+      throw argumentWrong('convTranspose', `padding ${JSON.stringify(padding)}`, 'use "SAME", "VALID", or a pair for each spatial axis');
     const window = given.shape.slice(2);
     const dilation = options.rhsDilation ?? strides.map(() => 1);
     const w = options.transposeKernel
@@ -180,6 +219,14 @@ export const convTranspose = composed(
   },
 );
 
+const windowArg = (operation: string, window: readonly number[], x: Value): void => {
+  if (!Array.isArray(window) || window.length > x.ndim || !window.every((n) => Number.isInteger(n) && n > 0))
+    throw argumentWrong(
+      operation,
+      `${describe(window)} as window for ${printAval(x.aval)}`,
+      'a window is a list of whole numbers from 1, for the last axes',
+    );
+};
 const pooled = (
   x: Value,
   reduce: (windows: Value, axes: readonly number[]) => Value,
@@ -188,6 +235,7 @@ const pooled = (
   padding: Padding,
   filler: number,
 ): Value => {
+  windowArg('pool', window, x);
   const borders = paddingOf(
     padding,
     x.shape.slice(x.ndim - window.length),
@@ -217,6 +265,9 @@ export const reduceWindow = composed(
   'reduceWindow',
   (operand: ArrayLike, computation: (window: Value) => Value, window: readonly number[], strides?: readonly number[]): Value => {
     const x = lift(operand);
+    windowArg('reduceWindow', window, x);
+    if (typeof computation !== 'function')
+      throw argumentWrong('reduceWindow', `${describe(computation)} as its computation`, 'give it a function of one window, like np.max');
     const windows = apply(windowsEntry, [x], { window, stride: strides ?? window.map(() => 1), dilation: window.map(() => 1) });
     const lead = windows.shape.slice(0, windows.ndim - window.length);
     const flat = windows.reshape([-1, window.reduce((a, b) => a * b, 1)]);
@@ -224,21 +275,25 @@ export const reduceWindow = composed(
     return each.reshape([...lead, ...each.shape.slice(1)]);
   },
 );
+/** The largest of each window over the last axes. */
 export const maxPool = composed(
   'maxPool',
   (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
     pooled(lift(x), (w, axes) => max(w, axes), window, strides, padding, -Infinity),
 );
+/** The smallest of each window over the last axes. */
 export const minPool = composed(
   'minPool',
   (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
     pooled(lift(x), (w, axes) => min(w, axes), window, strides, padding, Infinity),
 );
+/** The sum of each window over the last axes. */
 export const sumPool = composed(
   'sumPool',
   (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>
     pooled(lift(x), (w, axes) => sum(w, axes), window, strides, padding, 0),
 );
+/** The mean of each window over the last axes. */
 export const avgPool = composed(
   'avgPool',
   (x: ArrayLike, window: readonly number[], strides: readonly number[] = window, padding: Padding = 'VALID'): Value =>

@@ -3,12 +3,13 @@
  *
  * Depends on: core, ops.
  */
-import type { KnownAval } from '../core/aval.ts';
+import { printAval, type KnownAval } from '../core/aval.ts';
 import { isDType, type DType } from '../core/dtype.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import type { HostArray } from '../core/interpreter.ts';
-import { composed, lift, type ArrayLike } from '../ops/apply.ts';
+import { composed, lift, scalarOf, type ArrayLike } from '../ops/apply.ts';
 import { where } from '../ops/elementwise.ts';
+import { countArg, optionsOf, shapeArg } from '../ops/options.ts';
 import * as shapes from '../ops/shape.ts';
 import { constantValue, dtypeArg, Value, type DTypeArg } from '../ops/value.ts';
 
@@ -77,7 +78,14 @@ export function hostArray(values: ArrayLike2, dtype: DType): HostArray {
 type ArrayLike2 = globalThis.ArrayLike<number>;
 
 function shapeOf(values: Nested): Shape {
-  if (!Array.isArray(values)) return [];
+  if (!Array.isArray(values)) {
+    if (typeof values === 'number' || typeof values === 'boolean') return [];
+    throw argumentWrong(
+      'array',
+      `${describe(values)} among its numbers`,
+      'lists hold numbers or booleans; arrays are joined with np.stack',
+    );
+  }
   const list = values as readonly Nested[];
   if (list.length === 0) return [0];
   const inner = shapeOf(list[0]!);
@@ -91,16 +99,23 @@ function shapeOf(values: Nested): Shape {
 const flat = (values: Nested): readonly (number | boolean)[] =>
   Array.isArray(values) ? (values as readonly Nested[]).flatMap(flat) : [values as number | boolean];
 
-const optionsOf = (argument: DTypeArg | ArrayOptions | undefined): ArrayOptions =>
-  typeof argument === 'object' ? argument : { dtype: argument };
+const arrayOptions = (operation: string, argument: DTypeArg | ArrayOptions | undefined): ArrayOptions =>
+  typeof argument === 'string'
+    ? { dtype: argument }
+    : optionsOf<ArrayOptions>(operation, argument, { shape: undefined, dtype: undefined, device: undefined } as never);
+/** The dtype from a name, or from { dtype } (`device` is accepted for programs written for jax-js). */
+const typeOption = (operation: string, argument: DTypeArg | undefined, otherwise: DType): DType =>
+  dtypeArg(typeof argument === 'string' ? argument : arrayOptions(operation, argument).dtype, otherwise);
 
 /**
  * An array with the given contents: numbers, nested lists, a typed array (copied), or an array of ours.
  * Numbers become float32, booleans bool, unless a dtype is given. 4 bytes an element (float16: 2).
  */
 export function array(values: Value | HostArray | Nested, options?: DTypeArg | ArrayOptions): Value {
-  const { shape, dtype } = optionsOf(options);
+  const given = arrayOptions('array', options);
+  const { dtype } = given;
   if (dtype !== undefined && !isDType(dtype)) dtypeArg(dtype, 'float32');
+  const shape = given.shape === undefined ? undefined : shapeArg('array', given.shape);
   if (values instanceof Value) {
     const shaped = shape ? values.reshape(shape) : values;
     const typed = dtype ? shaped.astype(dtype) : shaped;
@@ -110,9 +125,10 @@ export function array(values: Value | HostArray | Nested, options?: DTypeArg | A
     const own = dtypeOfContents(values);
     return placed(dtype === undefined || dtype === own ? values.slice() : hostArray(values, dtype), shape ?? [values.length], dtype ?? own);
   }
+  const own = shapeOf(values);
   const numbers = flat(values);
   const known = dtype ?? (numbers.length > 0 && numbers.every((value) => typeof value === 'boolean') ? 'bool' : 'float32');
-  return placed(hostArray(numbers.map(Number), known), shape ?? shapeOf(values), known);
+  return placed(hostArray(numbers.map(Number), known), shape ?? own, known);
 }
 
 function placed(contents: HostArray, shape: Shape, dtype: DType): Value {
@@ -122,42 +138,49 @@ function placed(contents: HostArray, shape: Shape, dtype: DType): Value {
   return constantValue(contents, aval);
 }
 
-const checked = (shape: number | Shape): Shape => {
-  const list = typeof shape === 'number' ? [shape] : shape;
-  if (!list.every((extent) => Number.isInteger(extent) && extent >= 0))
-    throw shapesDisagree('shape', [`[${list.join(',')}]`], 'dimensions are whole numbers from 0');
-  return list;
-};
 /** An array of zeros, float32 unless a dtype is given. */
-export const zeros = (shape: number | Shape, dtype?: DTypeArg): Value => shapes.full(checked(shape), 0, dtypeArg(dtype, 'float32'));
+export const zeros = (shape: number | Shape, dtype?: DTypeArg): Value =>
+  shapes.full(shapeArg('zeros', shape), 0, typeOption('zeros', dtype, 'float32'));
 /** An array of ones, float32 unless a dtype is given. */
-export const ones = (shape: number | Shape, dtype?: DTypeArg): Value => shapes.full(checked(shape), 1, dtypeArg(dtype, 'float32'));
+export const ones = (shape: number | Shape, dtype?: DTypeArg): Value =>
+  shapes.full(shapeArg('ones', shape), 1, typeOption('ones', dtype, 'float32'));
 /** An array of one value. */
 export function full(shape: number | Shape, value: ArrayLike, dtype?: DTypeArg): Value {
-  if (value instanceof Value) return spreadOver(value, checked(shape), dtypeArg(dtype, value.dtype));
-  return shapes.full(checked(shape), Number(value), dtypeArg(dtype, typeof value === 'boolean' ? 'bool' : 'float32'));
+  const own = shapeArg('full', shape);
+  if (value instanceof Value) return spreadOver(value, own, typeOption('full', dtype, value.dtype));
+  if (typeof value !== 'number' && typeof value !== 'boolean')
+    throw argumentWrong('full', `${describe(value)} as its value`, 'give it a number, a boolean or an array');
+  return shapes.full(
+    own,
+    fitting(Number(value), typeOption('full', dtype, typeof value === 'boolean' ? 'bool' : 'float32')),
+    typeOption('full', dtype, typeof value === 'boolean' ? 'bool' : 'float32'),
+  );
 }
+
+/** A number as an element of the dtype: whole numbers lose their fraction. */
+const fitting = (value: number, dtype: DType): number => hostArray([value], dtype === 'float16' ? 'float32' : dtype)[0]!;
 
 const spreadOver = composed('full', (value: Value, shape: Shape, dtype: DType): Value => value.astype(dtype).broadcastTo(shape));
 
-type LikeOptions = DTypeArg | { readonly dtype?: DType; readonly shape?: Shape };
-const likeOf = (x: ArrayLike, options: LikeOptions | undefined): { readonly shape: Shape; readonly dtype: DType } => {
+type LikeOptions = DTypeArg | ArrayOptions;
+const likeOf = (operation: string, x: ArrayLike, options: LikeOptions | undefined): { readonly shape: Shape; readonly dtype: DType } => {
   const value = lift(x);
-  return {
-    shape: (typeof options === 'object' && 'shape' in options ? options.shape : undefined) ?? value.shape,
-    dtype: dtypeArg(options, value.dtype),
-  };
+  const { shape, dtype } = arrayOptions(operation, options);
+  return { shape: shape === undefined ? value.shape : shapeArg(operation, shape), dtype: dtypeArg(dtype, value.dtype) };
 };
+/** Zeros in the shape and dtype of x, unless others are given. */
 export function zerosLike(x: ArrayLike, options?: LikeOptions): Value {
-  const { shape, dtype } = likeOf(x, options);
+  const { shape, dtype } = likeOf('zerosLike', x, options);
   return shapes.full(shape, 0, dtype);
 }
+/** Ones in the shape and dtype of x, unless others are given. */
 export function onesLike(x: ArrayLike, options?: LikeOptions): Value {
-  const { shape, dtype } = likeOf(x, options);
+  const { shape, dtype } = likeOf('onesLike', x, options);
   return shapes.full(shape, 1, dtype);
 }
+/** One value in the shape and dtype of x, unless others are given. */
 export function fullLike(x: ArrayLike, value: ArrayLike, options?: LikeOptions): Value {
-  const { shape, dtype } = likeOf(x, options);
+  const { shape, dtype } = likeOf('fullLike', x, options);
   return full(shape, value, dtype);
 }
 
@@ -171,6 +194,17 @@ export function arange(start: number, stop?: number | DTypeArg, step = 1, option
     typeof stop === 'number' ? options : (stop ?? options),
     [from, to, step].every(Number.isInteger) ? 'int32' : 'float32',
   );
+  for (const [name, bound] of [
+    ['start', from],
+    ['stop', to],
+    ['step', step],
+  ] as const)
+    if (typeof bound !== 'number' || !Number.isFinite(bound) || (name === 'step' && bound === 0))
+      throw argumentWrong(
+        'arange',
+        `${describe(bound)} as \`${name}\``,
+        name === 'step' ? 'a step is a number other than 0' : 'bounds are finite numbers',
+      );
   const count = Math.max(0, Math.ceil((to - from) / step));
   return sequence(count, from, step, dtype);
 }
@@ -184,7 +218,8 @@ const sequence = composed('arange', (count: number, from: number, step: number, 
 export const linspace = composed(
   'linspace',
   (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
-    const dtype = dtypeArg(options, 'float32');
+    const dtype = typeOption('linspace', options, 'float32');
+    countArg('linspace', 'count', count);
     if (count === 0) return shapes.full([0], 0, dtype);
     const steps = endpoint ? count - 1 : count;
     if (steps <= 0) return shapes.full([count], start, dtype);
@@ -194,28 +229,33 @@ export const linspace = composed(
     return exact.astype(dtype);
   },
 );
+/** Powers of `base` at evenly spaced exponents. */
 export const logspace = composed(
   'logspace',
   (start: number, stop: number, count: number = 50, endpoint: boolean = true, base: number = 10, options?: DTypeArg): Value =>
     lift(base)
       .pow(linspace(start, stop, count, endpoint))
-      .astype(dtypeArg(options, 'float32')),
+      .astype(typeOption('logspace', options, 'float32')),
 );
+/** `count` numbers in a geometric progression from start to stop, both of one sign. */
 export const geomspace = composed(
   'geomspace',
   (start: number, stop: number, count: number = 50, endpoint: boolean = true, options?: DTypeArg): Value => {
     const sign = start < 0 ? -1 : 1;
     return logspace(Math.log2(sign * start), Math.log2(sign * stop), count, endpoint, 2)
       .mul(sign)
-      .astype(dtypeArg(options, 'float32'));
+      .astype(typeOption('geomspace', options, 'float32'));
   },
 );
 
 /** Ones on a diagonal: `eye(n)`, `eye(n, m)`, `eye(n, dtype)`, `eye(n, m, { dtype })`. */
 export function eye(rows: number, columns?: number | DTypeArg, options?: DTypeArg): Value {
   const width = typeof columns === 'number' ? columns : rows;
-  return diagonalOnes(rows, width, 0, dtypeArg(typeof columns === 'number' ? options : (columns ?? options), 'float32'));
+  countArg('eye', 'rows', rows);
+  countArg('eye', 'columns', width);
+  return diagonalOnes(rows, width, 0, typeOption('eye', typeof columns === 'number' ? options : (columns ?? options), 'float32'));
 }
+/** A square array with ones on its diagonal. */
 export const identity = (n: number, options?: DTypeArg): Value => eye(n, n, options);
 const diagonalOnes = composed('eye', (rows: number, columns: number, k: number, dtype: DType): Value =>
   shapes
@@ -231,18 +271,22 @@ export const tri = composed('tri', (rows: number, columns: number = rows, k: num
     .iota([rows, columns], 0, 'int32')
     .add(k)
     .greaterEqual(shapes.iota([rows, columns], 1, 'int32'))
-    .astype(dtypeArg(options, 'float32')),
+    .astype(typeOption('tri', options, 'float32')),
 );
-const triangle = (x: Value, k: number): Value => tri(x.shape[x.ndim - 2]!, x.shape[x.ndim - 1]!, k, 'bool');
+const triangle = (operation: string, x: Value, k: number): Value => {
+  if (x.ndim < 2) throw shapesDisagree(operation, [printAval(x.aval)], 'it needs two axes at least');
+  return tri(x.shape[x.ndim - 2]!, x.shape[x.ndim - 1]!, k, 'bool');
+};
+const zeroLike = (x: Value): Value => scalarOf(0, { dtype: x.dtype });
 /** What lies on and below the k-th diagonal. */
 export const tril = composed('tril', (x: ArrayLike, k: number = 0): Value => {
   const value = lift(x);
-  return where(triangle(value, k), value, 0);
+  return where(triangle('tril', value, k), value, zeroLike(value));
 });
 /** What lies on and above the k-th diagonal. */
 export const triu = composed('triu', (x: ArrayLike, k: number = 0): Value => {
   const value = lift(x);
-  return where(triangle(value, k - 1), 0, value);
+  return where(triangle('triu', value, k - 1), zeroLike(value), value);
 });
 
 export type { Shape };

@@ -6,11 +6,15 @@
  * contraction of their own. Depends on: core, ops.
  */
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
-import { cos, sin } from '../ops/elementwise.ts';
+import { cos, sin, where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { matmul } from '../ops/matmul.ts';
-import { iota, sliceAlong } from '../ops/shape.ts';
+import { iota, sameShape, sliceAlong } from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
+import { printAval } from '../core/aval.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
+import { countArg } from '../ops/options.ts';
+import { floorDivide } from './math.ts';
 import { concatenate, flip, roll } from './shaping.ts';
 
 export interface ComplexPair {
@@ -35,8 +39,17 @@ function roots(rows: number, columns: number, n: number, sign: number): ComplexP
   const product = iota([rows, columns], 0, 'int32')
     .mul(iota([rows, columns], 1, 'int32'))
     .mod(n);
-  const angle = product.astype('float32').mul((sign * 2 * Math.PI) / n);
-  return { real: cos(angle), imag: sin(angle) };
+  // Counted in quarter turns, so that only angles below a quarter are rounded, and quarters are exact.
+  const quarters = product.mul(4);
+  const quarter = floorDivide(quarters, n);
+  const angle = quarters
+    .sub(quarter.mul(n))
+    .astype('float32')
+    .mul(Math.PI / 2 / n);
+  const [c, s] = [cos(angle), sin(angle)];
+  const turned = (values: readonly Value[]): Value =>
+    where(quarter.less(2), where(quarter.equal(0), values[0]!, values[1]!), where(quarter.equal(2), values[2]!, values[3]!));
+  return { real: turned([c, s.neg(), c.neg(), s]), imag: turned([s, c, s.neg(), c.neg()]).mul(sign) };
 }
 const times = (a: ComplexPair, b: ComplexPair): ComplexPair => ({
   real: a.real.mul(b.real).sub(a.imag.mul(b.imag)),
@@ -69,8 +82,17 @@ function transformed(x: ComplexPair, sign: number): ComplexPair {
   return each(transformed(rest, sign), (part) => part.reshape([rows, p, q]).transpose([0, 2, 1]).reshape([rows, n]));
 }
 
-const lifted = (a: PairLike): ComplexPair => ({ real: lift(a.real).astype('float32'), imag: lift(a.imag).astype('float32') });
+function lifted(a: PairLike): ComplexPair {
+  if (typeof a !== 'object' || a === null || !('real' in a) || !('imag' in a))
+    throw argumentWrong('fft', describe(a), 'pass a pair { real, imag } of arrays, or use rfft for a real array');
+  const pair = { real: lift(a.real).astype('float32'), imag: lift(a.imag).astype('float32') };
+  if (!sameShape(pair.real.shape, pair.imag.shape))
+    throw shapesDisagree('fft', [printAval(pair.real.aval), printAval(pair.imag.aval)], 'real and imaginary part have to have one shape');
+  return pair;
+}
 function along(a: ComplexPair, axis: number, sign: number, scale: number): ComplexPair {
+  const extent = a.real.shape[axisOf('fft', axis, a.real.aval)]!;
+  if (extent === 0) throw shapesDisagree('fft', [printAval(a.real.aval)], `axis ${axis} has no elements`);
   const at = axisOf('fft', axis, a.real.aval);
   const last = a.real.ndim - 1;
   const moved = each(a, (part) => part.moveAxis(at, last));
@@ -84,7 +106,9 @@ function along(a: ComplexPair, axis: number, sign: number, scale: number): Compl
     return scale === 1 ? whole : whole.mul(scale);
   });
 }
+/** The discrete Fourier transform along an axis (the last). */
 export const fft = composed('fft', (a: PairLike, axis: number = -1): ComplexPair => along(lifted(a), axis, -1, 1));
+/** The inverse transform: `ifft(fft(x))` is x. */
 export const ifft = composed('ifft', (a: PairLike, axis: number = -1): ComplexPair => {
   const own = lifted(a);
   return along(own, axis, 1, 1 / own.real.shape[axisOf('ifft', axis, own.real.aval)]!);
@@ -92,15 +116,19 @@ export const ifft = composed('ifft', (a: PairLike, axis: number = -1): ComplexPa
 
 const every = (axes: readonly number[] | null | undefined, rank: number): readonly number[] =>
   axes ?? Array.from({ length: rank }, (_, k) => k);
+/** Transforms along all axes, or the given ones. */
 export const fftn = composed('fftn', (a: PairLike, axes?: readonly number[] | null): ComplexPair => {
   const own = lifted(a);
   return every(axes, own.real.ndim).reduce<ComplexPair>((x, axis) => fft(x, axis), own);
 });
+/** Inverse transforms along all axes, or the given ones. */
 export const ifftn = composed('ifftn', (a: PairLike, axes?: readonly number[] | null): ComplexPair => {
   const own = lifted(a);
   return every(axes, own.real.ndim).reduce<ComplexPair>((x, axis) => ifft(x, axis), own);
 });
+/** Transforms along the last two axes. */
 export const fft2 = (a: PairLike, axes: readonly number[] = [-2, -1]): ComplexPair => fftn(a, axes);
+/** Inverse transforms along the last two axes. */
 export const ifft2 = (a: PairLike, axes: readonly number[] = [-2, -1]): ComplexPair => ifftn(a, axes);
 
 const half = (a: ComplexPair, axis: number): ComplexPair => {
@@ -116,15 +144,19 @@ export const rfft = composed('rfft', (a: ArrayLike, axis: number = -1): ComplexP
 function mirrored(a: ComplexPair, axis: number): ComplexPair {
   const at = axisOf('irfft', axis, a.real.aval);
   const count = a.real.shape[at]!;
+  if (count < 2) throw shapesDisagree('irfft', [printAval(a.real.aval)], `axis ${axis} needs two elements at least`);
   const tail = each(a, (part) => flip(sliceAlong(part, at, 1, count - 1), at));
   return { real: concatenate([a.real, tail.real], at), imag: concatenate([a.imag, tail.imag.neg()], at) };
 }
+/** The inverse of `rfft`, of 2·(m - 1) samples. */
 export const irfft = composed('irfft', (a: PairLike, axis: number = -1): Value => ifft(mirrored(lifted(a), axis), axis).real);
+/** `rfft` along the last of the axes, `fft` along the others. */
 export const rfftn = composed('rfftn', (a: ArrayLike, axes?: readonly number[] | null): ComplexPair => {
   const real = lift(a);
   const list = every(axes, real.ndim);
   return list.slice(0, -1).reduceRight<ComplexPair>((x, axis) => fft(x, axis), rfft(real, list[list.length - 1]!));
 });
+/** The inverse of `rfftn`. */
 export const irfftn = composed('irfftn', (a: PairLike, axes?: readonly number[] | null): Value => {
   const own = lifted(a);
   const list = every(axes, own.real.ndim);
@@ -133,20 +165,26 @@ export const irfftn = composed('irfftn', (a: PairLike, axes?: readonly number[] 
     list[list.length - 1]!,
   );
 });
+/** `rfftn` of the last two axes. */
 export const rfft2 = (a: ArrayLike, axes: readonly number[] = [-2, -1]): ComplexPair => rfftn(a, axes);
+/** The inverse of `rfft2`. */
 export const irfft2 = (a: PairLike, axes: readonly number[] = [-2, -1]): Value => irfftn(a, axes);
+/** The transform of a signal whose second half is the conjugate of the first: real. */
 export const hfft = composed('hfft', (a: PairLike, axis: number = -1): Value => {
   const own = lifted(a);
   const whole = irfft({ real: own.real, imag: own.imag.neg() }, axis);
   return whole.mul(whole.shape[axisOf('hfft', axis, whole.aval)]!);
 });
+/** The inverse of `hfft`. */
 export const ihfft = composed('ihfft', (a: ArrayLike, axis: number = -1): ComplexPair => {
   const out = rfft(a, axis);
   const n = lift(a).shape[axisOf('ihfft', axis, lift(a).aval)]!;
   return { real: out.real.mul(1 / n), imag: out.imag.mul(-1 / n) };
 });
 
+/** The frequencies that belong to the elements of a transform of n samples, d apart. */
 export const fftfreq = composed('fftfreq', (n: number, d: number = 1): Value => {
+  countArg('fftfreq', 'n', n, 1);
   const k = iota([n], 0, 'int32');
   return k
     .add(Math.floor(n / 2))
@@ -155,6 +193,7 @@ export const fftfreq = composed('fftfreq', (n: number, d: number = 1): Value => 
     .astype('float32')
     .mul(1 / (n * d));
 });
+/** The same for a transform of real samples. */
 export const rfftfreq = composed('rfftfreq', (n: number, d: number = 1): Value =>
   iota([Math.floor(n / 2) + 1], 0, 'float32').mul(1 / (n * d)),
 );
@@ -162,6 +201,7 @@ const shiftAxes = (x: Value, axes: number | readonly number[] | null | undefined
   (axes === undefined || axes === null ? x.shape.map((_, k) => k) : typeof axes === 'number' ? [axes] : axes).map((axis) =>
     axisOf('fftshift', axis, x.aval),
   );
+/** The zero frequency moved to the middle. */
 export const fftshift = composed('fftshift', (a: ArrayLike, axes?: number | readonly number[] | null): Value => {
   const x = lift(a);
   const list = shiftAxes(x, axes);
@@ -171,6 +211,7 @@ export const fftshift = composed('fftshift', (a: ArrayLike, axes?: number | read
     list,
   );
 });
+/** The zero frequency moved back to the front. */
 export const ifftshift = composed('ifftshift', (a: ArrayLike, axes?: number | readonly number[] | null): Value => {
   const x = lift(a);
   const list = shiftAxes(x, axes);

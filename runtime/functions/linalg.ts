@@ -5,19 +5,21 @@
  * the matrix is. Depends on: core, ops, control, functions.
  */
 import { printAval } from '../core/aval.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { abs, div, log, sqrt, where, sign } from '../ops/elementwise.ts';
 import { dynamicSlice, dynamicUpdateSlice } from '../ops/gather.ts';
 import { matmul } from '../ops/matmul.ts';
-import { argmax, max, sum, prod, type Axis } from '../ops/reduce.ts';
+import { argmax, max, sum, prod } from '../ops/reduce.ts';
+import { broadcastShape } from '../ops/family.ts';
+import { optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
 import { constantValue, type Value } from '../ops/value.ts';
 import { foriLoop } from './loops.ts';
 import { eye, tril, triu } from './creation.ts';
 import { diagonal, outer } from './linear.ts';
 import { argsort } from './sorting.ts';
-import { concatenate, expandDims, matrixTranspose, stack } from './shaping.ts';
+import { concatenate, expandDims, matrixTranspose } from './shaping.ts';
 import { vmap } from './transforms.ts';
 
 const square = (operation: string, x: ArrayLike): Value => {
@@ -41,8 +43,9 @@ const at = (x: Value, j: Value): Value => dynamicSlice(x, [j], [1]).reshape([]);
 export const cholesky = composed(
   'cholesky',
   (a: ArrayLike, options: { readonly upper?: boolean; readonly symmetrizeInput?: boolean } = {}): Value => {
+    const { upper, symmetrizeInput } = optionsOf('cholesky', options, { upper: false, symmetrizeInput: true });
     const own = square('cholesky', a);
-    const input = options.symmetrizeInput === false ? own : own.add(matrixTranspose(own)).mul(0.5);
+    const input = !symmetrizeInput ? own : own.add(matrixTranspose(own)).mul(0.5);
     const lower = batched((m: Value) => {
       const n = m.shape[0]!;
       const index = s.iota([n], 0, 'int32');
@@ -57,7 +60,7 @@ export const cholesky = composed(
         m.zerosLike(),
       );
     }, input) as Value;
-    return options.upper ? matrixTranspose(lower) : lower;
+    return upper ? matrixTranspose(lower) : lower;
   },
 );
 
@@ -84,30 +87,43 @@ export interface TriangularOptions {
   readonly transposeA?: boolean;
   readonly unitDiagonal?: boolean;
 }
+/** x with x·a = b, or a·x = b with `leftSide`, for a triangular; the other triangle of a is not read. */
 export const triangularSolve = composed('triangularSolve', (a: ArrayLike, b: ArrayLike, options: TriangularOptions = {}): Value => {
+  const given = optionsOf('triangularSolve', options, { leftSide: false, lower: false, transposeA: false, unitDiagonal: false });
   const own = square('triangularSolve', a);
   const right = lift(b).astype(own.dtype);
-  if (options.leftSide === false)
-    return matrixTranspose(triangularSolve(own, matrixTranspose(right), { ...options, leftSide: true, transposeA: !options.transposeA }));
-  const matrix = options.transposeA ? matrixTranspose(own) : own;
-  const lower = (options.lower ?? false) !== (options.transposeA ?? false);
+  if (right.ndim < 2 || right.shape[right.ndim - (given.leftSide ? 2 : 1)] !== own.shape[own.ndim - 1])
+    throw shapesDisagree(
+      'triangularSolve',
+      [printAval(own.aval), printAval(right.aval)],
+      given.leftSide
+        ? 'a·x = b needs as many rows in b as in a'
+        : 'x·a = b needs as many columns in b as in a (for a·x = b pass { leftSide: true })',
+    );
+  if (!given.leftSide)
+    return matrixTranspose(triangularSolve(own, matrixTranspose(right), { ...given, leftSide: true, transposeA: !given.transposeA }));
+  const matrix = given.transposeA ? matrixTranspose(own) : own;
+  const lower = given.lower !== given.transposeA;
   const table = lower ? tril(matrix) : triu(matrix);
   const wide = right.broadcastTo([...own.shape.slice(0, -2), ...right.shape.slice(-2)]);
-  return batched((m: Value, r: Value) => substituted(m, r, lower, options.unitDiagonal ?? false), table, wide) as Value;
+  return batched((m: Value, r: Value) => substituted(m, r, lower, given.unitDiagonal), table, wide) as Value;
 });
 
-/** [LU packed in one matrix, pivots per step, the permutation of rows]. */
+/** [L and U packed in one matrix, the row swapped in at each step, the permutation of rows], of matrices [..., m, n]. */
 export const lu = composed(
   'lu',
   (a: ArrayLike): [Value, Value, Value] =>
     batched(
       (m: Value) => {
-        const n = m.shape[0]!;
-        const index = s.iota([n], 0, 'int32');
-        const start: [Value, Value, Value] = [m, s.full([n], 0, 'int32'), s.iota([n], 0, 'int32')];
+        const [rowCount, columnCount] = m.shape as [number, number];
+        const steps = Math.min(rowCount, columnCount);
+        const index = s.iota([rowCount], 0, 'int32');
+        const across = s.iota([columnCount], 0, 'int32');
+        const start: [Value, Value, Value] = [m, s.full([steps], 0, 'int32'), index];
+        if (steps === 0) return start;
         return foriLoop(
           0,
-          n,
+          steps,
           (j, [packed, pivots, order]: [Value, Value, Value]): [Value, Value, Value] => {
             const candidates = where(index.less(j), -1, abs(column(packed, j)));
             const pivot = argmax(candidates);
@@ -115,14 +131,14 @@ export const lu = composed(
             const rows = packed.take(swapped, 0);
             const head = row(rows, j);
             const factor = where(index.greater(j), column(rows, j).div(at(head, j)), 0);
-            const reduced = rows.sub(outer(factor, where(index.greater(j), head, 0)));
+            const reduced = rows.sub(outer(factor, where(across.greater(j), head, 0)));
             const packedNext = withColumn(reduced, j, where(index.greater(j), factor, column(rows, j)));
             return [packedNext, dynamicUpdateSlice(pivots, pivot.reshape([1]), [j]), order.take(swapped, 0)];
           },
           start,
         );
       },
-      square('lu', a),
+      floatMatrix('lu', a),
     ) as [Value, Value, Value],
 );
 
@@ -131,19 +147,28 @@ export const solve = composed('solve', (a: ArrayLike, b: ArrayLike): Value => {
   const own = square('solve', a);
   const right = lift(b).astype(own.dtype);
   const vector = right.ndim === 1;
+  if (right.ndim === 0 || right.shape[vector ? 0 : right.ndim - 2] !== own.shape[own.ndim - 1])
+    throw shapesDisagree('solve', [printAval(own.aval), printAval(right.aval)], 'b needs as many rows as a has');
   const table = vector ? expandDims(right, -1) : right;
-  const wide = table.broadcastTo([...own.shape.slice(0, -2), ...table.shape.slice(-2)]);
+  const lead = broadcastShape(
+    'solve',
+    [own, table].map((x) => ({ shape: x.shape.slice(0, -2), dtype: x.dtype })),
+  ) as readonly number[];
+  const wide = table.broadcastTo([...lead, ...table.shape.slice(-2)]);
+  const spread = own.broadcastTo([...lead, ...own.shape.slice(-2)]);
+  if (wide.size === 0) return vector ? right : wide;
   const x = batched(
     (m: Value, r: Value) => {
       const [packed, , order] = lu(m);
       const first = substituted(tril(packed, -1), r.take(order, 0), true, true);
       return substituted(triu(packed), first, false, false);
     },
-    own,
+    spread,
     wide,
   ) as Value;
   return vector ? x.reshape(x.shape.slice(0, -1)) : x;
 });
+/** The inverse of a square matrix. */
 export const inv = composed('inv', (a: ArrayLike): Value => {
   const own = square('inv', a);
   return solve(own, eye(own.shape[own.ndim - 1]!, own.dtype));
@@ -158,6 +183,7 @@ const signAndLog = (a: ArrayLike): { readonly sign: Value; readonly diagonalOfLu
   const d = diagonal(packed, 0, -2, -1);
   return { sign: where(swaps.mod(2).equal(0), 1, -1), diagonalOfLu: d };
 };
+/** The determinant of a square matrix. */
 export const det = composed('det', (a: ArrayLike): Value => {
   const { sign: own, diagonalOfLu } = signAndLog(square('det', a));
   return prod(diagonalOfLu, -1).mul(own);
@@ -172,35 +198,46 @@ export const slogdet = composed('slogdet', (a: ArrayLike): [Value, Value] => {
 export const qr = composed(
   'qr',
   (a: ArrayLike, options: { readonly mode?: 'reduced' | 'complete' } = {}): [Value, Value] =>
-    batched((m: Value) => {
-      const [rows, columns] = m.shape as [number, number];
-      const steps = Math.min(rows, columns);
-      const index = s.iota([rows], 0, 'int32');
-      const [q, r] = foriLoop(
-        0,
-        steps,
-        (j, [q0, r0]: [Value, Value]): [Value, Value] => {
-          const x = where(index.less(j), 0, column(r0, j));
-          const head = at(x, j);
-          const length = sqrt(sum(x.mul(x)));
-          const alpha = where(head.less(0), length, length.neg());
-          const v = where(index.equal(j), x.sub(alpha), x);
-          const norm = sum(v.mul(v));
-          const scale = where(norm.equal(0), 0, div(2, where(norm.equal(0), 1, norm)));
-          const reflect = (y: Value): Value => y.sub(outer(v.mul(scale), matmul(v, y)));
-          return [q0.sub(outer(matmul(q0, v).mul(scale), v)), reflect(r0)];
-        },
-        [eye(rows, m.dtype), m] as [Value, Value],
-      );
-      const upper = triu(r);
-      if (options.mode === 'complete') return [q, upper];
-      return [q.slice([], [0, steps]), upper.slice([0, steps], [])];
-    }, floatMatrix(a)) as [Value, Value],
+    batched(
+      (m: Value) => {
+        const { mode } = optionsOf('qr', options, { mode: 'reduced' as 'reduced' | 'complete' });
+        if (mode !== 'reduced' && mode !== 'complete')
+          throw argumentWrong('qr', `mode ${JSON.stringify(mode)}`, 'its modes are "reduced" and "complete"');
+        const [rows, columns] = m.shape as [number, number];
+        const steps = Math.min(rows, columns);
+        const index = s.iota([rows], 0, 'int32');
+        const [q, r] = foriLoop(
+          0,
+          steps,
+          (j, [q0, r0]: [Value, Value]): [Value, Value] => {
+            const x = where(index.less(j), 0, column(r0, j));
+            const head = at(x, j);
+            const length = sqrt(sum(x.mul(x)));
+            const alpha = where(head.less(0), length, length.neg());
+            const v = where(index.equal(j), x.sub(alpha), x);
+            const norm = sum(v.mul(v));
+            const scale = where(norm.equal(0), 0, div(2, where(norm.equal(0), 1, norm)));
+            const reflect = (y: Value): Value => y.sub(outer(v.mul(scale), matmul(v, y)));
+            return [q0.sub(outer(matmul(q0, v).mul(scale), v)), reflect(r0)];
+          },
+          [eye(rows, m.dtype), m] as [Value, Value],
+        );
+        const upper = triu(r);
+        if (mode === 'complete') return [q, upper];
+        return [q.slice([], [0, steps]), upper.slice([0, steps], [])];
+      },
+      floatMatrix('qr', a),
+    ) as [Value, Value],
 );
-const floatMatrix = (a: ArrayLike): Value => {
+const floated = (a: ArrayLike): Value => {
   const value = lift(a);
   return value.dtype === 'float16' || value.dtype === 'float32' ? value : value.astype('float32');
 };
+function floatMatrix(operation: string, a: ArrayLike): Value {
+  const value = floated(a);
+  if (value.ndim < 2) throw shapesDisagree(operation, [printAval(value.aval)], 'it takes a matrix, or a stack of them');
+  return value;
+}
 
 /** Cyclic Jacobi sweeps: every pair of columns is rotated until nothing is left beside the diagonal. */
 const sweeps = 12;
@@ -240,54 +277,79 @@ const stackOf = (values: readonly number[]): Value => constantValue(Int32Array.f
 
 /** [eigenvalues in ascending order, eigenvectors in columns] of a symmetric matrix. */
 export const eigh = composed('eigh', (a: ArrayLike, options: { readonly symmetrizeInput?: boolean } = {}): [Value, Value] => {
+  const { symmetrizeInput } = optionsOf('eigh', options, { symmetrizeInput: true });
   const own = square('eigh', a);
-  const input = options.symmetrizeInput === false ? own : own.add(matrixTranspose(own)).mul(0.5);
+  const input = !symmetrizeInput ? own : own.add(matrixTranspose(own)).mul(0.5);
   return batched((m: Value) => {
     const [values, vectors] = jacobi(m);
     const order = argsort(values);
     return [values.take(order, 0), vectors.take(order, 1)];
   }, input) as [Value, Value];
 });
-export const eigvalsh = composed('eigvalsh', (a: ArrayLike): Value => eigh(a)[0]);
+/** Eigenvalues of a symmetric matrix, in ascending order. */
+export const eigvalsh = composed(
+  'eigvalsh',
+  (a: ArrayLike, options: { readonly symmetrizeInput?: boolean } = {}): Value => eigh(a, options)[0],
+);
 
 /** [U, S, Vᵀ] with S descending; by the eigenvectors of aᵀ·a, refined through a itself. */
 const svdParts = composed(
   'svd',
   (a: ArrayLike, fullMatrices: boolean): [Value, Value, Value] =>
-    batched((m: Value) => {
-      const [rows, columns] = m.shape as [number, number];
-      if (rows < columns) {
-        const [u, values, vt] = svdParts(matrixTranspose(m), fullMatrices);
-        return [matrixTranspose(vt), values, matrixTranspose(u)];
-      }
-      const [, r] = qr(m);
-      const [values, v] = eigh(matmul(matrixTranspose(r), r));
-      const descending = argsort(values.neg());
-      const basis = v.take(descending, 1);
-      const scaled = matmul(m, basis);
-      const singular = sqrt(sum(scaled.mul(scaled), 0));
-      const u = scaled.div(where(singular.equal(0), 1, singular));
-      if (!fullMatrices || rows === columns) return [u, singular, matrixTranspose(basis)];
-      const [q] = qr(u, { mode: 'complete' });
-      const signs = sign(sum(q.slice([], [0, columns]).mul(u), 0));
-      return [concatenate([q.slice([], [0, columns]).mul(signs), q.slice([], [columns, rows])], 1), singular, matrixTranspose(basis)];
-    }, floatMatrix(a)) as [Value, Value, Value],
+    batched(
+      (m: Value) => {
+        const [rows, columns] = m.shape as [number, number];
+        if (rows < columns) {
+          const [u, values, vt] = svdParts(matrixTranspose(m), fullMatrices);
+          return [matrixTranspose(vt), values, matrixTranspose(u)];
+        }
+        const [, r] = qr(m);
+        const [values, v] = eigh(matmul(matrixTranspose(r), r));
+        const descending = argsort(values.neg());
+        const basis = v.take(descending, 1);
+        const scaled = matmul(m, basis);
+        const singular = sqrt(sum(scaled.mul(scaled), 0));
+        const u = scaled.div(where(singular.equal(0), 1, singular));
+        if (!fullMatrices || rows === columns) return [u, singular, matrixTranspose(basis)];
+        const [q] = qr(u, { mode: 'complete' });
+        const signs = sign(sum(q.slice([], [0, columns]).mul(u), 0));
+        return [concatenate([q.slice([], [0, columns]).mul(signs), q.slice([], [columns, rows])], 1), singular, matrixTranspose(basis)];
+      },
+      floatMatrix('svd', a),
+    ) as [Value, Value, Value],
 );
+/** [U, S, Vᵀ] with a = U·diag(S)·Vᵀ and S descending; S alone with `computeUv: false`. */
+export function svd(a: ArrayLike, options: { readonly fullMatrices?: boolean; readonly computeUv: false }): Value;
+export function svd(a: ArrayLike, options?: { readonly fullMatrices?: boolean; readonly computeUv?: true }): [Value, Value, Value];
 export function svd(
   a: ArrayLike,
   options: { readonly fullMatrices?: boolean; readonly computeUv?: boolean } = {},
 ): [Value, Value, Value] | Value {
-  const parts = svdParts(a, options.fullMatrices ?? true);
-  return options.computeUv === false ? parts[1] : parts;
+  const { fullMatrices, computeUv } = optionsOf('svd', options, { fullMatrices: true, computeUv: true });
+  const parts = svdParts(a, fullMatrices);
+  return computeUv ? parts : parts[1];
 }
+/** Singular values, descending. */
 export const svdvals = composed('svdvals', (a: ArrayLike): Value => svdParts(a, false)[1]);
+/** The pseudo-inverse, by singular values. */
 export const pinv = composed('pinv', (a: ArrayLike): Value => {
   const [u, values, vt] = svdParts(a, false);
   const cut = max(values, -1, true).mul(1e-6 * Math.max(...lift(a).shape.slice(-2)));
   const inverse = where(values.greater(cut), div(1, where(values.equal(0), 1, values)), 0);
   return matmul(matrixTranspose(vt).mul(expandDims(inverse, -2)), matrixTranspose(u));
 });
-export const lstsq = composed('lstsq', (a: ArrayLike, b: ArrayLike): Value => matmul(pinv(a), b));
+/** The x of least length among those that minimise |a·x - b|. */
+export const lstsq = composed('lstsq', (a: ArrayLike, b: ArrayLike): Value => {
+  const [own, right] = [floatMatrix('lstsq', a), lift(b)];
+  if (own.ndim !== 2 || right.ndim < 1 || right.ndim > 2 || right.shape[0] !== own.shape[0])
+    throw shapesDisagree(
+      'lstsq',
+      [printAval(own.aval), printAval(right.aval)],
+      'it takes a matrix, and a vector or matrix of as many rows',
+    );
+  return matmul(pinv(own), right);
+});
+/** How many singular values are not negligible. int32. */
 export const matrixRank = composed('matrixRank', (a: ArrayLike): Value => {
   const values = svdvals(a);
   return values
@@ -295,8 +357,10 @@ export const matrixRank = composed('matrixRank', (a: ArrayLike): Value => {
     .astype('int32')
     .sum(-1);
 });
+/** A square matrix to a whole power. */
 export const matrixPower = composed('matrixPower', (a: ArrayLike, n: number): Value => {
   const own = square('matrixPower', a);
+  if (!Number.isInteger(n)) throw argumentWrong('matrixPower', `${describe(n)} as its power`, 'a power is a whole number');
   if (n < 0) return matrixPower(inv(own), -n);
   let [result, power]: [Value | undefined, Value] = [undefined, own];
   for (let left = n; left > 0; left = Math.floor(left / 2)) {
@@ -305,66 +369,7 @@ export const matrixPower = composed('matrixPower', (a: ArrayLike, n: number): Va
   }
   return result ?? eye(own.shape[own.ndim - 1]!, own.dtype).broadcastTo(own.shape);
 });
-export const multiDot = composed('multiDot', (arrays: readonly ArrayLike[]): Value => arrays.map(lift).reduce((a, b) => matmul(a, b)));
-export const cross = composed('cross', (x: ArrayLike, y: ArrayLike, axis: number = -1): Value => {
-  const part = (v: Value, k: number): Value => v.takeSlice(axis < 0 ? axis + v.ndim : axis, k);
-  const [a, b] = [lift(x), lift(y)];
-  const term = (i: number, j: number): Value =>
-    part(a, i)
-      .mul(part(b, j))
-      .sub(part(a, j).mul(part(b, i)));
-  return stack([term(1, 2), term(2, 0), term(0, 1)], axis);
-});
-
-export interface NormOptions {
-  readonly ord?: number | 'fro' | 'nuc' | null;
-  readonly axis?: Axis;
-  readonly keepdims?: boolean;
-}
-export const vectorNorm = composed('vectorNorm', (x: ArrayLike, options: NormOptions = {}): Value => {
-  const value = floatMatrix(x);
-  const { axis, keepdims = false } = options;
-  const order = options.ord ?? 2;
-  const size = abs(value);
-  if (order === Infinity) return max(size, axis, { keepdims });
-  if (order === -Infinity) return max(size.neg(), axis, { keepdims }).neg();
-  if (order === 0) return sum(value.notEqual(0).astype('float32'), axis, { keepdims });
-  if (order === 1) return sum(size, axis, { keepdims });
-  if (order === 2) return sqrt(sum(value.mul(value), axis, { keepdims }));
-  return sum(size.pow(order as number), axis, { keepdims }).pow(1 / (order as number));
-});
-export const matrixNorm = composed(
-  'matrixNorm',
-  (x: ArrayLike, options: { readonly ord?: NormOptions['ord']; readonly keepdims?: boolean } = {}): Value => {
-    const value = floatMatrix(x);
-    const keepdims = options.keepdims ?? false;
-    const [rows, columns] = [value.ndim - 2, value.ndim - 1];
-    switch (options.ord ?? 'fro') {
-      case 'fro':
-        return sqrt(sum(value.mul(value), [rows, columns], { keepdims }));
-      case 'nuc':
-        return kept(svdvals(value).sum(-1), keepdims);
-      case 1:
-        return kept(max(sum(abs(value), rows), -1), keepdims);
-      case Infinity:
-        return kept(max(sum(abs(value), columns), -1), keepdims);
-      case 2:
-        return kept(max(svdvals(value), -1), keepdims);
-      default:
-        throw new TypeError(`matrixNorm has no order ${String(options.ord)}: use "fro", "nuc", 1, 2 or Infinity`);
-    }
-  },
-);
-const kept = (x: Value, keepdims: boolean): Value => (keepdims ? x.reshape([...x.shape, 1, 1]) : x);
-export const norm = composed('norm', (x: ArrayLike, options: NormOptions = {}): Value => {
-  const value = lift(x);
-  const axes = options.axis;
-  const matrix = Array.isArray(axes)
-    ? axes.length === 2
-    : (axes === undefined || axes === null) && value.ndim === 2 && options.ord !== undefined && options.ord !== null;
-  return matrix
-    ? matrixNorm(value, { ...(options.ord !== undefined ? { ord: options.ord } : {}), keepdims: options.keepdims ?? false })
-    : vectorNorm(value, typeof options.ord === 'string' ? { ...options, ord: 2 } : options);
-});
+export * from './norms.ts';
+export { cross, multiDot } from './products.ts';
 export { diagonal, outer, matmul, matrixTranspose };
 export { trace, tensordot, vecdot } from './linear.ts';

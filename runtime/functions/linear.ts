@@ -4,10 +4,12 @@
  * Depends on: core, ops.
  */
 import { printAval } from '../core/aval.ts';
-import { shapesDisagree } from '../core/errors.ts';
-import { apply, commonType, composed, lift, type ArrayLike } from '../ops/apply.ts';
-import { axisOf, typed } from '../ops/family.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
+import { isFloat } from '../core/dtype.ts';
+import { apply, commonType, composed, lift, scalarOf, type ArrayLike } from '../ops/apply.ts';
+import { axisOf, broadcastShape, typed } from '../ops/family.ts';
 import { dot as dotGeneral, matmul } from '../ops/matmul.ts';
+import { countArg, optionsOf } from '../ops/options.ts';
 import { sum } from '../ops/reduce.ts';
 import * as s from '../ops/shape.ts';
 import { where } from '../ops/elementwise.ts';
@@ -21,31 +23,54 @@ const paired = (x: ArrayLike, y: ArrayLike): readonly [Value, Value] => {
   const type = commonType(values);
   return values.map((value) => typed(value, { dtype: type.dtype })) as unknown as readonly [Value, Value];
 };
+/** A contraction whose extents are checked under the name that the user called. */
+const contracted = (operation: string, a: Value, b: Value, contract: readonly [readonly number[], readonly number[]]): Value => {
+  contract[0].forEach((axis, k) => {
+    const [left, right] = [a.shape[axis], b.shape[contract[1][k]!]];
+    if (left !== right)
+      throw shapesDisagree(
+        operation,
+        [printAval(a.aval), printAval(b.aval)],
+        `dimensions ${String(left)} and ${String(right)} have to be equal`,
+      );
+  });
+  return dotGeneral(a, b, { contract, batch: [[], []] });
+};
 const last = (x: Value, back = 1): number => x.ndim - back;
 
 /** NumPy's dot: products for scalars, else the last axis with the second to last of y. */
 export const dot = composed('dot', (x: ArrayLike, y: ArrayLike): Value => {
   const [a, b] = paired(x, y);
   if (a.ndim === 0 || b.ndim === 0) return a.mul(b);
-  return dotGeneral(a, b, { contract: [[last(a)], [b.ndim === 1 ? 0 : last(b, 2)]], batch: [[], []] });
+  return contracted('dot', a, b, [[last(a)], [b.ndim === 1 ? 0 : last(b, 2)]]);
 });
+/** The product of all elements of both, summed. */
 export const vdot = composed('vdot', (x: ArrayLike, y: ArrayLike): Value => dot(lift(x).reshape([-1]), lift(y).reshape([-1])));
+/** Sums of products over the last axis of both. */
 export const inner = composed('inner', (x: ArrayLike, y: ArrayLike): Value => {
   const [a, b] = paired(x, y);
-  return a.ndim === 0 || b.ndim === 0 ? a.mul(b) : dotGeneral(a, b, { contract: [[last(a)], [last(b)]], batch: [[], []] });
+  return a.ndim === 0 || b.ndim === 0 ? a.mul(b) : contracted('inner', a, b, [[last(a)], [last(b)]]);
 });
+/** All products of an element of x with one of y: [x.size, y.size]. */
 export const outer = composed('outer', (x: ArrayLike, y: ArrayLike): Value =>
   lift(x)
     .reshape([-1, 1])
     .mul(lift(y).reshape([1, -1])),
 );
-export const vecdot = composed('vecdot', (x: ArrayLike, y: ArrayLike, options: { readonly axis?: number } = {}): Value =>
-  sum(lift(x).mul(y), options.axis ?? -1),
-);
+/** Sums of products along one axis (the last). */
+export const vecdot = composed('vecdot', (x: ArrayLike, y: ArrayLike, options: { readonly axis?: number } = {}): Value => {
+  const { axis } = optionsOf('vecdot', options, { axis: -1 });
+  const [a, b] = paired(x, y);
+  const product = a.mul(b);
+  const total = sum(product, axisOf('vecdot', axis, product.aval));
+  return a.dtype === 'bool' ? total.notEqual(0) : total;
+});
+/** Matrices [..., m, n] times vectors [..., n]. */
 export const matvec = composed('matvec', (x: ArrayLike, y: ArrayLike): Value => {
   const product = matmul(x, expandDims(y, -1));
   return product.reshape(product.shape.slice(0, -1));
 });
+/** Vectors [..., n] times matrices [..., n, m]. */
 export const vecmat = composed('vecmat', (x: ArrayLike, y: ArrayLike): Value => {
   const product = matmul(expandDims(x, -2), y);
   return product.reshape([...product.shape.slice(0, -2), product.shape[last(product)]!]);
@@ -56,11 +81,16 @@ export const tensordot = composed(
   'tensordot',
   (x: ArrayLike, y: ArrayLike, axes: number | readonly [number | readonly number[], number | readonly number[]] = 2): Value => {
     const [a, b] = paired(x, y);
+    if (typeof axes === 'number') countArg('tensordot', 'axes', axes);
+    else if (!Array.isArray(axes) || axes.length !== 2 || listOf(axes[0] as number).length !== listOf(axes[1] as number).length)
+      throw argumentWrong('tensordot', `${describe(axes)} as axes`, 'give it a count, or two lists of as many axes: [[1], [0]]');
+    if (typeof axes === 'number' && axes > Math.min(a.ndim, b.ndim))
+      throw shapesDisagree('tensordot', [printAval(a.aval), printAval(b.aval)], `one of them has fewer than ${axes} axes`);
     const contract: readonly [readonly number[], readonly number[]] =
       typeof axes === 'number'
         ? [Array.from({ length: axes }, (_, k) => a.ndim - axes + k), Array.from({ length: axes }, (_, k) => k)]
         : [listOf(axes[0]).map((k) => axisOf('tensordot', k, a.aval)), listOf(axes[1]).map((k) => axisOf('tensordot', k, b.aval))];
-    return dotGeneral(a, b, { contract, batch: [[], []] });
+    return contracted('tensordot', a, b, contract);
   },
 );
 const listOf = (axes: number | readonly number[]): readonly number[] => (typeof axes === 'number' ? [axes] : axes);
@@ -98,7 +128,7 @@ function diagonals(x: Value, letters: readonly string[]): [Value, readonly strin
   const shape = x.shape;
   const onDiagonal = s.iota(shape, first, 'int32').equal(s.iota(shape, twice, 'int32'));
   return diagonals(
-    sum(where(onDiagonal, x, 0), twice),
+    sum(where(onDiagonal, x, scalarOf(0, { dtype: x.dtype })), twice),
     letters.filter((_, k) => k !== twice),
   );
 }
@@ -109,6 +139,28 @@ export const einsum = composed('einsum', (first: string | ArrayLike, ...rest: re
     typeof first === 'string' ? parsed(first, rest as readonly ArrayLike[]) : fromLists([first, ...rest]);
   const shared = commonType(operands);
   const values = operands.map((x) => typed(x, { dtype: shared.dtype }));
+  if (values.length === 0) throw argumentWrong('einsum', 'no arrays', 'pass the subscripts, then one array for each part');
+  const extents = new Map<string, number>();
+  inputs.forEach((letters, k) => {
+    letters.forEach((letter, axis) => {
+      const extent = values[k]!.shape[axis]!;
+      const known = extents.get(letter);
+      if (known !== undefined && known !== extent && known !== 1 && extent !== 1)
+        throw shapesDisagree(
+          'einsum',
+          values.map((x) => printAval(x.aval)),
+          `"${letter}" stands for ${known} and for ${extent} elements`,
+        );
+      if (known === undefined || known === 1) extents.set(letter, extent);
+    });
+  });
+  const unknown = output.find((letter) => !extents.has(letter));
+  if (unknown !== undefined)
+    throw argumentWrong('einsum', `"${unknown}" in the result`, 'every letter of the result has to stand in an operand');
+  values.forEach((x, k) => {
+    const wide = inputs[k]!.map((letter, axis) => (letter.startsWith('.') ? x.shape[axis]! : extents.get(letter)!));
+    values[k] = s.sameShape(wide, x.shape) ? x : x.broadcastTo(wide);
+  });
   let own = { value: values[0]!, letters: inputs[0]! };
   for (let k = 1; k < values.length; k++) {
     const later = inputs.slice(k + 1).flat();
@@ -169,23 +221,34 @@ function fromLists(args: readonly (ArrayLike | readonly number[])[]): Subscripts
   };
 }
 
+/** The diagonal of two axes, as the last axis; `offset` above 0 lies to the right. */
 export const diagonal = composed('diagonal', (x: ArrayLike, offset: number = 0, axis1: number = 0, axis2: number = 1): Value => {
   const value = lift(x);
+  if (value.ndim < 2) throw shapesDisagree('diagonal', [printAval(value.aval)], 'it needs two axes at least');
   const [a, b] = [axisOf('diagonal', axis1, value.aval), axisOf('diagonal', axis2, value.aval)];
+  if (a === b || !Number.isInteger(offset))
+    throw argumentWrong(
+      'diagonal',
+      `offset ${offset} and axes ${axis1} and ${axis2}`,
+      'the offset is a whole number, and the axes are different',
+    );
   const moved = moveaxis(value, [a, b], [value.ndim - 2, value.ndim - 1]);
   const [rows, columns] = moved.shape.slice(-2) as [number, number];
   const length = Math.max(0, offset >= 0 ? Math.min(rows, columns - offset) : Math.min(rows + offset, columns));
-  const [top, left] = [Math.max(0, -offset), Math.max(0, offset)];
+  const [top, left] = [Math.min(rows, Math.max(0, -offset)), Math.min(columns, Math.max(0, offset))];
   const square = s.sliceAlong(s.sliceAlong(moved, moved.ndim - 2, top, top + length), moved.ndim - 1, left, left + length);
   const same = s.iota([length, length], 0, 'int32').equal(s.iota([length, length], 1, 'int32'));
-  return sum(where(same, square, 0), square.ndim - 1).astype(value.dtype);
+  return sum(where(same, square, scalarOf(0, { dtype: value.dtype })), square.ndim - 1).astype(value.dtype);
 });
+/** The sum of a diagonal. */
 export const trace = composed('trace', (x: ArrayLike, offset: number = 0, axis1: number = 0, axis2: number = 1): Value =>
   sum(diagonal(x, offset, axis1, axis2), -1),
 );
 /** A square array with the given k-th diagonal, or the k-th diagonal of one. */
 export const diag = composed('diag', (x: ArrayLike, k: number = 0): Value => {
   const value = lift(x);
+  countArg('diag', 'k', k, -Infinity);
+  if (value.ndim === 0 || value.ndim > 2) throw shapesDisagree('diag', [printAval(value.aval)], 'it takes a vector or a matrix');
   if (value.ndim !== 1) return diagonal(value, k);
   const n = value.size + Math.abs(k);
   const padded = concatenate([s.full([Math.max(0, k)], 0, value.dtype), value, s.full([Math.max(0, -k)], 0, value.dtype)]);
@@ -193,46 +256,80 @@ export const diag = composed('diag', (x: ArrayLike, k: number = 0): Value => {
     .iota([n, n], 0, 'int32')
     .add(k)
     .equal(s.iota([n, n], 1, 'int32'));
-  return where(on, padded.reshape([1, n]).broadcastTo([n, n]), 0);
+  return where(on, padded.reshape([1, n]).broadcastTo([n, n]), scalarOf(0, { dtype: value.dtype }));
 });
+/** The flattened elements on the k-th diagonal of a square array. */
 export const diagflat = composed('diagflat', (x: ArrayLike, k: number = 0): Value => diag(lift(x).reshape([-1]), k));
+/** Index arrays of the main diagonal of an array with `rank` axes of n elements. */
 export const diagIndices = (n: number, rank = 2): Value[] => Array.from({ length: rank }, () => s.iota([n], 0, 'int32'));
+/** Index arrays of the main diagonal of x. */
 export const diagIndicesFrom = (x: ArrayLike): Value[] => {
   const value = lift(x);
+  if (value.ndim < 2 || value.shape.some((extent) => extent !== value.shape[0]))
+    throw shapesDisagree('diagIndicesFrom', [printAval(value.aval)], 'it needs two axes at least, all of one extent');
   return diagIndices(value.shape[0]!, value.ndim);
 };
 
+/** Powers of a vector in columns, the highest first unless `increasing`. */
 export const vander = composed(
   'vander',
   (x: ArrayLike, options: { readonly n?: number; readonly N?: number; readonly increasing?: boolean } = {}): Value => {
-    const value = lift(x).reshape([-1, 1]);
-    const n = options.N ?? options.n ?? value.size;
+    const given = optionsOf('vander', options, {
+      n: undefined as number | undefined,
+      N: undefined as number | undefined,
+      increasing: false,
+    });
+    const own = lift(x);
+    if (own.ndim !== 1) throw shapesDisagree('vander', [printAval(own.aval)], 'it takes a vector');
+    const value = (own.dtype === 'bool' ? own.astype('int32') : own).reshape([-1, 1]);
+    const n = countArg('vander', 'n', given.N ?? given.n ?? value.size);
     const exponents = s.iota([1, n], 1, value.dtype);
-    return value.pow((options.increasing ? exponents : exponents.mul(-1).add(n - 1)).broadcastTo([value.size, n]));
+    return value.pow((given.increasing ? exponents : exponents.mul(-1).add(n - 1)).broadcastTo([value.size, n]));
   },
 );
+/** The polynomial with coefficients p (along the first axis, the highest power first) at x. */
 export const polyval = composed('polyval', (p: ArrayLike, x: ArrayLike): Value => {
   const factors = lift(p);
-  let value = lift(x).zerosLike();
-  for (let k = 0; k < factors.size; k++) value = value.mul(x).add(factors.takeSlice(0, k));
+  if (factors.ndim === 0)
+    throw shapesDisagree('polyval', [printAval(factors.aval)], 'it needs a list of coefficients, the highest power first');
+  const type = commonType([factors, lift(x)]);
+  const [at, own] = [typed(lift(x), type), typed(factors, type)];
+  const shape = broadcastShape('polyval', [at.aval, { shape: own.shape.slice(1), dtype: own.dtype }]) as readonly number[];
+  let value = s.full(shape, 0, type.dtype === 'bool' ? 'int32' : type.dtype);
+  for (let k = 0; k < own.shape[0]!; k++) value = value.mul(at).add(own.takeSlice(0, k));
   return value;
 });
-const padFront = (x: Value, n: number): Value => (x.size === n ? x : concatenate([s.full([n - x.size], 0, x.dtype), x]));
+const padFront = (x: Value, n: number): Value =>
+  x.shape[0] === n ? x : concatenate([s.full([n - x.shape[0]!, ...x.shape.slice(1)], 0, x.dtype), x]);
+/** Coefficients along the first axis, the highest power first, lined up at the constant term. */
+const linedUp = (operation: string, p: ArrayLike, q: ArrayLike): readonly [Value, Value] => {
+  const [a, b] = paired(p, q).map((x) => (x.dtype === 'bool' ? x.astype('int32') : x)) as [Value, Value];
+  if (a.ndim === 0 || b.ndim === 0)
+    throw shapesDisagree(operation, [printAval(a.aval), printAval(b.aval)], 'it needs lists of coefficients, the highest power first');
+  const n = Math.max(a.shape[0]!, b.shape[0]!);
+  return [padFront(a, n), padFront(b, n)];
+};
+/** The sum of two polynomials. */
 export const polyadd = composed('polyadd', (p: ArrayLike, q: ArrayLike): Value => {
-  const [a, b] = paired(p, q);
-  const n = Math.max(a.size, b.size);
-  return padFront(a, n).add(padFront(b, n));
+  const [a, b] = linedUp('polyadd', p, q);
+  return a.add(b);
 });
+/** The difference of two polynomials. */
 export const polysub = composed('polysub', (p: ArrayLike, q: ArrayLike): Value => {
-  const [a, b] = paired(p, q);
-  const n = Math.max(a.size, b.size);
-  return padFront(a, n).sub(padFront(b, n));
+  const [a, b] = linedUp('polysub', p, q);
+  return a.sub(b);
 });
+/** The product of two polynomials. */
 export const polymul = composed('polymul', (p: ArrayLike, q: ArrayLike): Value => convolve(lift(p), lift(q), 'full'));
+/** The m-th derivative of a polynomial. */
 export const polyder = composed('polyder', (p: ArrayLike, m: number = 1): Value => {
-  let own = lift(p);
+  countArg('polyder', 'm', m);
+  const given = lift(p);
+  if (given.ndim === 0)
+    throw shapesDisagree('polyder', [printAval(given.aval)], 'it needs a list of coefficients, the highest power first');
+  let own = isFloat(given.dtype) ? given : given.astype('float32');
   for (let k = 0; k < m; k++) {
-    const n = own.size;
+    const n = own.shape[0]!;
     own =
       n <= 1
         ? own.slice([0, 0])
@@ -240,7 +337,8 @@ export const polyder = composed('polyder', (p: ArrayLike, m: number = 1): Value 
             s
               .iota([n - 1], 0, own.dtype)
               .mul(-1)
-              .add(n - 1),
+              .add(n - 1)
+              .reshape([n - 1, ...own.shape.slice(1).map(() => 1)]),
           );
   }
   return own;
@@ -249,6 +347,9 @@ export const polyder = composed('polyder', (p: ArrayLike, m: number = 1): Value 
 /** Sums of products of x with y turned round, at every overlap (`full`), those as long as the longer (`same`), or whole ones (`valid`). */
 export const convolve = composed('convolve', (x: ArrayLike, y: ArrayLike, mode: 'full' | 'same' | 'valid' = 'full'): Value => {
   const [a, b] = paired(x, y);
+  if (!overlaps.includes(mode)) throw argumentWrong('convolve', `mode ${JSON.stringify(mode)}`, 'its modes are "full", "same" and "valid"');
+  if (a.ndim !== 1 || b.ndim !== 1 || a.size === 0 || b.size === 0)
+    throw shapesDisagree('convolve', [printAval(a.aval), printAval(b.aval)], 'it takes two vectors that are not empty');
   const [long, short] = a.size >= b.size ? [a, b] : [b, a];
   const [n, m] = [long.size, short.size];
   const low = mode === 'valid' ? 0 : mode === 'full' ? m - 1 : Math.floor(m / 2);
@@ -256,9 +357,13 @@ export const convolve = composed('convolve', (x: ArrayLike, y: ArrayLike, mode: 
   const bordered = concatenate([s.full([low], 0, long.dtype), long, s.full([high], 0, long.dtype)]);
   return slidingProducts(bordered, flip(short), n + low + high - m + 1);
 });
-export const correlate = composed('correlate', (x: ArrayLike, y: ArrayLike, mode: 'full' | 'same' | 'valid' = 'valid'): Value =>
-  convolve(x, flip(lift(y)), mode),
-);
+/** Sums of products of x with y as it stands, at every overlap, those as long as the longer, or whole ones. */
+export const correlate = composed('correlate', (x: ArrayLike, y: ArrayLike, mode: 'full' | 'same' | 'valid' = 'valid'): Value => {
+  const [a, b] = paired(x, y);
+  // With the shorter first the result runs the other way, so that `same` keeps the right middle (as JAX has it).
+  return a.size >= b.size || a.ndim !== 1 || b.ndim !== 1 ? convolve(a, flip(b), mode) : flip(convolve(b, flip(a), mode));
+});
+const overlaps: readonly string[] = ['full', 'same', 'valid'];
 const slidingProducts = (x: Value, window: Value, count: number): Value => {
   const m = window.size;
   const table = apply(s.windowsEntry, [x], { window: [m], stride: [1], dilation: [1] });

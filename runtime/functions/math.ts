@@ -4,9 +4,12 @@
  * Most are entries of the table; the rest are composed of them. Depends on: core, ops.
  */
 import { isFloat, promote, type DType, type Typed } from '../core/dtype.ts';
-import { composed, lift, type ArrayLike } from '../ops/apply.ts';
+import { argumentWrong, describe } from '../core/errors.ts';
+import { commonType, composed, floatType, lift, type ArrayLike } from '../ops/apply.ts';
 import * as compare from '../ops/compare.ts';
 import * as e from '../ops/elementwise.ts';
+import { typed } from '../ops/family.ts';
+import { listArg, optionsOf } from '../ops/options.ts';
 import { Value } from '../ops/value.ts';
 import { dtypeArg, type DTypeArg } from '../ops/value.ts';
 
@@ -54,8 +57,6 @@ export {
   div as divide,
   div as trueDivide,
   neg as negative,
-  pow,
-  pow as power,
   rsqrt,
   erf,
 } from '../ops/elementwise.ts';
@@ -76,7 +77,6 @@ export {
   not as invert,
   not as bitwiseNot,
   not as bitwiseInvert,
-  bitCount as bitwiseCount,
 } from '../ops/compare.ts';
 export {
   shiftLeft as leftShift,
@@ -86,6 +86,19 @@ export {
 } from '../ops/compare.ts';
 
 const { add, sub, mul, div, where, sqrt, exp, log, floor, abs, maximum, minimum } = { ...e };
+
+/** Operands in the float type in which they meet. */
+const floats = (...operands: readonly ArrayLike[]): Value[] => {
+  const values = operands.map(lift);
+  const type = floatType(commonType(values));
+  return values.map((x) => typed(x, type));
+};
+/** Operands in the number type in which they meet: bools count as int32. */
+const counted = (...operands: readonly ArrayLike[]): Value[] => {
+  const values = operands.map(lift);
+  const type = commonType(values);
+  return values.map((x) => typed(x, type.dtype === 'bool' ? { dtype: 'int32' } : type));
+};
 
 const asBool = (x: ArrayLike): Value => {
   const value = lift(x);
@@ -103,49 +116,78 @@ export const square = composed('square', (x: ArrayLike): Value => {
 });
 export const reciprocal = composed('reciprocal', (x: ArrayLike): Value => div(1, x));
 export const cbrt = composed('cbrt', (x: ArrayLike): Value => mul(e.sign(x), e.pow(abs(x), lift(1 / 3))));
+/** -1, 0 or 1, and NaN for NaN. */
 export const sign = composed('sign', (x: ArrayLike): Value => e.sign(x));
 export const exp2 = composed('exp2', (x: ArrayLike): Value => exp(mul(x, Math.LN2)));
 export const log2 = composed('log2', (x: ArrayLike): Value => mul(log(x), Math.LOG2E));
 export const log10 = composed('log10', (x: ArrayLike): Value => mul(log(x), Math.LOG10E));
-export const rint = e.round;
-/** Rounded to so many decimals; halves go to the even side. */
-export const round = composed('round', (x: ArrayLike, decimals: number = 0): Value =>
-  decimals === 0 ? e.round(x) : div(e.round(mul(x, 10 ** decimals)), 10 ** decimals),
+/** To the nearest whole number, as a float; halves go to the even side. */
+export const rint = composed('rint', (x: ArrayLike): Value => e.round(floats(x)[0]!));
+/** x to the power y; bools count as int32. A whole number as exponent is exact. */
+export const power = composed(
+  'power',
+  (x: ArrayLike, y: ArrayLike): Value => {
+    const [a, b] = [x, y].map((own) => (typeof own !== 'number' && lift(own).dtype === 'bool' ? lift(own).astype('int32') : own));
+    return e.pow(a!, b!);
+  },
+  'values',
 );
+export { power as pow };
+/** How many bits are set in the absolute value of each whole number. int32. */
+export const bitwiseCount = composed('bitwiseCount', (x: ArrayLike): Value => {
+  const [value] = compare.wholes('bitwiseCount', [x]) as [Value];
+  const whole = value.dtype === 'bool' ? value.astype('int32') : value;
+  return compare.bitCount(whole.dtype === 'uint32' ? whole : abs(whole)).astype('int32');
+});
+/** Rounded to so many decimals; halves go to the even side. */
+export const round = composed('round', (x: ArrayLike, decimals: number = 0): Value => {
+  if (!Number.isInteger(decimals)) throw argumentWrong('round', `${describe(decimals)} as \`decimals\``, 'it is a whole number');
+  const value = lift(x);
+  const rounded = decimals === 0 ? e.round(value) : div(e.round(mul(value, 10 ** decimals)), 10 ** decimals);
+  return isFloat(value.dtype) || decimals === 0 ? rounded : decimals > 0 ? value : rounded.astype(value.dtype);
+});
 export { round as around };
 export const deg2rad = composed('deg2rad', (x: ArrayLike): Value => mul(x, Math.PI / 180));
 export const rad2deg = composed('rad2deg', (x: ArrayLike): Value => mul(x, 180 / Math.PI));
 export { deg2rad as radians, rad2deg as degrees };
 export const hypot = composed('hypot', (x: ArrayLike, y: ArrayLike): Value => {
-  const [a, b] = [abs(x), abs(y)];
+  const [a, b] = floats(x, y).map((part) => abs(part)) as [Value, Value];
   const [large, small] = [maximum(a, b), minimum(a, b)];
   const ratio = div(small, where(large.equal(0), 1, large));
   return mul(large, sqrt(add(mul(ratio, ratio), 1)));
 });
 export const sinc = composed('sinc', (x: ArrayLike): Value => {
-  const angle = mul(x, Math.PI);
+  const angle = mul(floats(x)[0]!, Math.PI);
   const zero = angle.equal(0);
   return where(zero, 1, div(e.sin(angle), where(zero, 1, angle)));
 });
 export const logaddexp = composed('logaddexp', (x: ArrayLike, y: ArrayLike): Value => {
-  const top = maximum(x, y);
-  const distance = abs(sub(x, y));
-  return where(compare.equal(x, y), add(top, Math.LN2), add(top, e.log1p(exp(e.neg(distance)))));
+  const [a, b] = floats(x, y) as [Value, Value];
+  const top = maximum(a, b);
+  const distance = abs(sub(a, b));
+  return where(compare.equal(a, b), add(top, Math.LN2), add(top, e.log1p(exp(e.neg(distance)))));
 });
-export const logaddexp2 = composed('logaddexp2', (x: ArrayLike, y: ArrayLike): Value =>
-  mul(logaddexp(mul(x, Math.LN2), mul(y, Math.LN2)), Math.LOG2E),
-);
-export const heaviside = composed('heaviside', (x: ArrayLike, half: ArrayLike): Value =>
-  where(compare.lessThan(x, 0), 0, where(compare.equal(x, 0), lift(half).astype('float32'), 1)),
-);
+export const logaddexp2 = composed('logaddexp2', (x: ArrayLike, y: ArrayLike): Value => {
+  const [a, b] = floats(x, y) as [Value, Value];
+  return mul(logaddexp(mul(a, Math.LN2), mul(b, Math.LN2)), Math.LOG2E);
+});
+export const heaviside = composed('heaviside', (x: ArrayLike, half: ArrayLike): Value => {
+  const [a, h] = floats(x, half) as [Value, Value];
+  return where(
+    compare.isNan(a),
+    a,
+    where(compare.lessThan(a, 0), typed(lift(0), a.aval), where(compare.equal(a, 0), h, typed(lift(1), a.aval))),
+  );
+});
 export const signbit = composed('signbit', (x: ArrayLike): Value => {
   const value = lift(x);
   if (!isFloat(value.dtype)) return compare.lessThan(value, 0);
   return compare.notEqual(compare.bitAnd(e.bitcastTo(value.astype('float32'), 'uint32'), 0x80000000), 0);
 });
 export const copysign = composed('copysign', (x: ArrayLike, y: ArrayLike): Value => {
-  const size = abs(lift(x).astype('float32'));
-  return where(signbit(y), e.neg(size), size);
+  const [a, b] = floats(x, y) as [Value, Value];
+  const size = abs(a);
+  return where(signbit(b), e.neg(size), size);
 });
 
 const isInteger = (...operands: readonly ArrayLike[]): boolean =>
@@ -157,25 +199,36 @@ const isInteger = (...operands: readonly ArrayLike[]): boolean =>
 /** Quotient rounded down. */
 export const floorDivide = composed('floorDivide', (x: ArrayLike, y: ArrayLike): Value => {
   if (!isInteger(x, y)) return floor(div(x, y));
-  const quotient = e.quotientOf(x, y);
-  const left = e.rem(x, y);
-  const uneven = left.notEqual(0).logicalAnd(compare.lessThan(left, 0).notEqual(compare.lessThan(y, 0)));
+  const [a, b] = counted(x, y) as [Value, Value];
+  const quotient = e.quotientOf(a, b);
+  const left = e.rem(a, b);
+  const uneven = left.notEqual(0).logicalAnd(compare.lessThan(left, 0).notEqual(compare.lessThan(b, 0)));
   return where(uneven, quotient.sub(1), quotient);
 });
 /** Remainder with the sign of the divisor. */
-export const remainder = composed('remainder', (x: ArrayLike, y: ArrayLike): Value => lift(x).mod(y));
+export const remainder = composed('remainder', (x: ArrayLike, y: ArrayLike): Value => {
+  const [a, b] = counted(x, y) as [Value, Value];
+  return e.mod(a, b);
+});
 export { remainder as mod };
 /** Remainder with the sign of the dividend. */
-export const fmod = composed('fmod', (x: ArrayLike, y: ArrayLike): Value => e.rem(x, y));
+export const fmod = composed('fmod', (x: ArrayLike, y: ArrayLike): Value => {
+  const [a, b] = counted(x, y) as [Value, Value];
+  return e.rem(a, b);
+});
 export const divmod = composed('divmod', (x: ArrayLike, y: ArrayLike): [Value, Value] => [floorDivide(x, y), remainder(x, y)]);
 export const modf = composed('modf', (x: ArrayLike): [Value, Value] => {
-  const value = lift(x);
-  const whole = e.trunc(value.astype('float32'));
-  return [sub(value, whole), whole];
+  const [value] = floats(x) as [Value];
+  const whole = e.trunc(value);
+  const rest = where(compare.isFinite(value), sub(value, whole), where(compare.isNan(value), value, 0));
+  return [copysign(rest, value), whole];
 });
-export const floatPower = composed('floatPower', (x: ArrayLike, y: ArrayLike): Value => e.pow(lift(x).astype('float32'), y));
+export const floatPower = composed('floatPower', (x: ArrayLike, y: ArrayLike): Value => {
+  const [a, b] = floats(x, y) as [Value, Value];
+  return e.pow(a, b);
+});
 export const ldexp = composed('ldexp', (x: ArrayLike, exponent: ArrayLike): Value =>
-  mul(lift(x).astype('float32'), exp2Exact(lift(exponent).astype('int32'))),
+  mul(floats(x)[0]!, exp2Exact(lift(exponent).astype('int32'))),
 );
 /** 2 to whole powers, exactly, from the bits of a float. */
 const exp2Exact = (n: Value): Value => {
@@ -184,7 +237,8 @@ const exp2Exact = (n: Value): Value => {
   return power(half).mul(power(n.sub(half)));
 };
 export const frexp = composed('frexp', (x: ArrayLike): [Value, Value] => {
-  const value = lift(x).astype('float32');
+  const [given] = floats(x) as [Value];
+  const value = given.astype('float32');
   const tiny = abs(value).less(2 ** -100);
   const scaled = where(tiny, value.mul(2 ** 120), value);
   const bits = e.bitcastTo(scaled, 'uint32');
@@ -192,7 +246,7 @@ export const frexp = composed('frexp', (x: ArrayLike): [Value, Value] => {
   const mantissa = e.bitcastTo(compare.bitOr(compare.bitAnd(bits, 0x807fffff), 0x3f000000), 'float32');
   const none = value.equal(0).logicalAnd(true);
   const special = logicalOr(none, logicalNot(compare.isFinite(value)));
-  return [where(special, value, mantissa), where(special, 0, where(tiny, exponent.sub(120), exponent)).astype('int32')];
+  return [where(special, value, mantissa).astype(given.dtype), where(special, 0, where(tiny, exponent.sub(120), exponent)).astype('int32')];
 });
 
 export const fmax = composed('fmax', (x: ArrayLike, y: ArrayLike): Value =>
@@ -216,28 +270,53 @@ export const nanToNum = composed(
     options: { readonly nan?: ArrayLike; readonly posinf?: ArrayLike | null; readonly neginf?: ArrayLike | null } = {},
   ): Value => {
     const value = lift(x);
+    const {
+      nan: forNan,
+      posinf,
+      neginf,
+    } = optionsOf('nanToNum', options, {
+      nan: 0 as ArrayLike,
+      posinf: undefined as ArrayLike | null | undefined,
+      neginf: undefined as ArrayLike | null | undefined,
+    });
     if (!isFloat(value.dtype)) return value;
     const most = value.dtype === 'float16' ? 65504 : 3.4028234663852886e38;
     return where(
       compare.isNan(value),
-      options.nan ?? 0,
-      where(value.equal(Infinity), options.posinf ?? most, where(value.equal(-Infinity), options.neginf ?? -most, value)),
+      forNan,
+      where(value.equal(Infinity), posinf ?? most, where(value.equal(-Infinity), neginf ?? -most, value)),
     );
   },
 );
-export const isclose = composed(
-  'isclose',
-  (x: ArrayLike, y: ArrayLike, options: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean } = {}): Value => {
-    const near = abs(sub(x, y)).lessEqual(add(options.atol ?? 1e-8, mul(options.rtol ?? 1e-5, abs(y))));
-    const finite = logicalAnd(compare.isFinite(x), compare.isFinite(y));
-    const same = where(finite, near, compare.equal(x, y));
-    return options.equalNan ? logicalOr(same, logicalAnd(compare.isNan(x), compare.isNan(y))) : same;
-  },
-);
+export interface CloseOptions {
+  readonly rtol?: number;
+  readonly atol?: number;
+  /** Two NaNs count as equal. Also under the name `equalNan`. */
+  readonly equalNaN?: boolean;
+  readonly equalNan?: boolean;
+}
+export const closeDefaults = { rtol: 1e-5, atol: 1e-8, equalNaN: false, equalNan: false };
+/** Is |x - y| at most atol + rtol·|y|? Infinities are close when they are equal. */
+export const isclose = composed('isclose', (x: ArrayLike, y: ArrayLike, options: CloseOptions = {}): Value => {
+  const { rtol, atol, equalNaN, equalNan } = optionsOf('isclose', options, closeDefaults);
+  const [a, b] = floats(x, y) as [Value, Value];
+  const near = abs(sub(a, b)).lessEqual(add(atol, mul(rtol, abs(b))));
+  const finite = logicalAnd(compare.isFinite(a), compare.isFinite(b));
+  const same = where(finite, near, compare.equal(a, b));
+  return equalNaN || equalNan ? logicalOr(same, logicalAnd(compare.isNan(x), compare.isNan(y))) : same;
+});
 export const select = composed(
   'select',
-  (conditions: readonly ArrayLike[], choices: readonly ArrayLike[], otherwise: ArrayLike = 0): Value =>
-    conditions.reduceRight<Value>((rest, condition, k) => where(condition, choices[k]!, rest), lift(otherwise)),
+  (conditions: readonly ArrayLike[], choices: readonly ArrayLike[], otherwise: ArrayLike = 0): Value => {
+    listArg('select', conditions);
+    if (listArg('select', choices).length !== conditions.length)
+      throw argumentWrong(
+        'select',
+        `${conditions.length} conditions and ${choices.length} choices`,
+        'give it one choice for each condition',
+      );
+    return conditions.reduceRight<Value>((rest, condition, k) => where(condition, choices[k]!, rest), lift(otherwise));
+  },
 );
 
 export const astype = (x: ArrayLike, dtype: DTypeArg): Value => e.astype(x, dtypeArg(dtype, 'float32'));

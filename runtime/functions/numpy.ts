@@ -10,6 +10,6 @@ export * from './reductions.ts';
 export * from './linear.ts';
 export { argsort, sort, take, takeAlongAxis, searchsorted, isin, median } from './sorting.ts';
 export * from './windows.ts';
-export { cross } from './linalg.ts';
+export { crossProduct as cross } from './products.ts';
 export * as linalg from './linalg.ts';
 export * as fft from './fft.ts';

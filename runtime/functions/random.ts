@@ -6,7 +6,7 @@
  */
 import { printAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { bitOr, shiftRight, threefry, type Word } from '../ops/compare.ts';
 import {
@@ -28,6 +28,8 @@ import {
   abs,
   sign,
 } from '../ops/elementwise.ts';
+import { axisOf } from '../ops/family.ts';
+import { countArg, optionsOf, shapeArg } from '../ops/options.ts';
 import { argmax, sum } from '../ops/reduce.ts';
 import { iota } from '../ops/shape.ts';
 import { dtypeArg, type DTypeArg, type Value } from '../ops/value.ts';
@@ -44,10 +46,12 @@ const countOf = (shape: Shape): number => shape.reduce((product, extent) => prod
 /** A key from a seed, or from a scalar array of one. */
 export const key = composed('key', (seed: ArrayLike): Value => {
   if (typeof seed === 'number') {
-    const high = Math.floor(seed / 2 ** 32) >>> 0;
-    return stack([full([], high, 'uint32'), full([], seed >>> 0, 'uint32')]);
+    if (!Number.isInteger(seed)) throw argumentWrong('key', `${describe(seed)} as seed`, 'a seed is a whole number');
+    return stack([full([], 0, 'uint32'), full([], seed >>> 0, 'uint32')]);
   }
-  return stack([full([], 0, 'uint32'), lift(seed).astype('uint32').reshape([])]);
+  const value = lift(seed);
+  if (value.size !== 1) throw shapesDisagree('key', [printAval(value.aval)], 'a seed is a single number');
+  return stack([full([], 0, 'uint32'), value.astype('uint32').reshape([])]);
 });
 export { key as PRNGKey };
 
@@ -61,18 +65,23 @@ const generated = (k: Value, shape: Shape, word: Word): Value =>
   threefry(word, wordsOf(k), [0, iota([countOf(shape)], 0, 'uint32')]).reshape(shape);
 
 /** 32 random bits per element. */
-export const bits = composed('bits', (k: ArrayLike, shape: Shape = []): Value => generated(lift(k), shape, 'both'));
+export const bits = composed('bits', (k: ArrayLike, shape: Shape = []): Value => generated(lift(k), shapeArg('random', shape), 'both'));
 
 /** New keys: [...shape, 2] in one array. */
 export const splitKeys = composed('split', (k: ArrayLike, count: number | Shape = 2): Value => {
-  const shape = typeof count === 'number' ? [count] : count;
+  const shape = shapeArg('split', count);
   return stack([generated(lift(k), shape, 'first'), generated(lift(k), shape, 'second')], -1);
 });
-/** New keys, one array each. */
-export const split = composed('split keys', (k: ArrayLike, count: number = 2): Value[] => {
+const keyList = composed('split', (k: ArrayLike, count: number): Value[] => {
   const keys = splitKeys(k, count);
   return Array.from({ length: count }, (_, n) => keys.takeSlice(0, n));
 });
+/** New keys: as many as `count`, one array each; or for a shape one array of keys, [...shape, 2]. */
+export function split(k: ArrayLike, count?: number): Value[];
+export function split(k: ArrayLike, shape: Shape): Value;
+export function split(k: ArrayLike, count: number | Shape = 2): Value | Value[] {
+  return Array.isArray(count) ? splitKeys(k, count as Shape) : keyList(k, countArg('split', 'count', count));
+}
 /** A key for a number: for loops that need one per round. */
 export const foldIn = composed('foldIn', (k: ArrayLike, data: ArrayLike): Value => {
   const words = wordsOf(lift(k));
@@ -93,7 +102,10 @@ const typeOf = (options: DTypeArg | Range | undefined): DType =>
 export const uniform = composed(
   'uniform',
   (k: ArrayLike, shape: Shape = [], options?: DTypeArg | (Range & { readonly dtype?: DType })): Value => {
-    const range: Range = typeof options === 'object' ? (options as Range) : {};
+    const range: Range =
+      typeof options === 'string'
+        ? {}
+        : optionsOf<Range>('uniform', options, { minval: undefined, maxval: undefined, dtype: undefined } as unknown as Range);
     const [least, most] = [range.minval ?? 0, range.maxval ?? 1];
     const unitValues = unit(lift(k), shape);
     const scaled =
@@ -109,6 +121,7 @@ export const normal = composed('normal', (k: ArrayLike, shape: Shape = [], dtype
   const spread = maximum(mul(unit(lift(k), shape), 1 - least).add(least), least);
   return mul(erfInv(spread), Math.SQRT2).astype(dtypeArg(dtype, 'float32'));
 });
+/** Normally distributed between two bounds. */
 export const truncatedNormal = composed('truncatedNormal', (k: ArrayLike, lower: number, upper: number, shape: Shape = []): Value => {
   const edge = (x: number): number => erfOf(x / Math.SQRT2);
   return mul(erfInv(uniform(k, shape, { minval: edge(lower), maxval: edge(upper) })), Math.SQRT2)
@@ -138,10 +151,17 @@ export const randint = composed(
     maxval?: number,
     dtype?: DTypeArg,
   ): Value => {
+    if (typeof shapeOrOptions !== 'object' || shapeOrOptions === null || 'aval' in shapeOrOptions)
+      throw argumentWrong('randint', describe(shapeOrOptions), 'pass { minval, maxval, shape }, or a shape, minval and maxval');
+    if (!Array.isArray(shapeOrOptions))
+      optionsOf('randint', shapeOrOptions, { minval: 0, maxval: 0, shape: undefined, dtype: undefined } as object);
     const options = Array.isArray(shapeOrOptions)
       ? { shape: shapeOrOptions as Shape, minval: minval ?? 0, maxval: maxval ?? 2, dtype: dtypeArg(dtype, 'int32') }
       : (shapeOrOptions as { readonly minval: number; readonly maxval: number; readonly shape?: Shape; readonly dtype?: DType });
-    const shape = options.shape ?? [];
+    const shape = shapeArg('randint', options.shape ?? []);
+    for (const bound of [options.minval, options.maxval])
+      if (typeof bound !== 'number' || !Number.isInteger(bound))
+        throw argumentWrong('randint', `${describe(bound)} as a bound`, 'bounds are whole numbers: { minval: 0, maxval: 10 }');
     const span = Math.max(1, options.maxval - options.minval) >>> 0;
     // Two draws make a 64-bit number whose rest by the span is even but for 2^-32; as JAX does.
     const [first, second] = split(k, 2) as [Value, Value];
@@ -157,31 +177,41 @@ export const randint = composed(
 );
 
 const open = (k: ArrayLike, shape: Shape): Value => uniform(k, shape, { minval: 1.1754943508222875e-38, maxval: 1 });
+/** Exponentially distributed with rate 1. */
 export const exponential = composed('exponential', (k: ArrayLike, shape: Shape = []): Value => neg(log1p(neg(uniform(k, shape)))));
+/** Gumbel distributed: location 0, scale 1. */
 export const gumbel = composed('gumbel', (k: ArrayLike, shape: Shape = []): Value => neg(log(neg(log(open(k, shape))))));
+/** Logistically distributed: location 0, scale 1. */
 export const logistic = composed('logistic', (k: ArrayLike, shape: Shape = []): Value => {
   const u = open(k, shape);
   return log(div(u, sub(1, u)));
 });
+/** Laplace distributed: location 0, scale 1. */
 export const laplace = composed('laplace', (k: ArrayLike, shape: Shape = []): Value => {
   const u = uniform(k, shape, { minval: -0.9999999403953552, maxval: 1 });
   return mul(sign(u), log1p(neg(abs(u))));
 });
+/** Cauchy distributed: location 0, scale 1. */
 export const cauchy = composed('cauchy', (k: ArrayLike, shape: Shape = []): Value =>
   tan(mul(sub(uniform(k, shape, { minval: 1.1920928955078125e-7, maxval: 1 }), 0.5), Math.PI)),
 );
+/** Pareto distributed on [1, ∞) with shape b. */
 export const pareto = composed('pareto', (k: ArrayLike, b: ArrayLike, shape?: Shape): Value =>
   exp(div(exponential(k, shape ?? lift(b).shape), b)),
 );
+/** Rayleigh distributed with the given scale. */
 export const rayleigh = composed('rayleigh', (k: ArrayLike, scale: ArrayLike = 1, shape?: Shape): Value =>
   mul(scale, sqrt(mul(log(open(k, shape ?? lift(scale).shape)), -2))),
 );
+/** Weibull distributed. */
 export const weibullMin = composed('weibullMin', (k: ArrayLike, scale: ArrayLike, concentration: ArrayLike, shape?: Shape): Value =>
   mul(pow(neg(log1p(neg(uniform(k, shape ?? lift(scale).shape)))), div(1, concentration)), scale),
 );
+/** exp(sigma · normal). */
 export const lognormal = composed('lognormal', (k: ArrayLike, sigma: ArrayLike = 1, shape?: Shape): Value =>
   exp(mul(normal(k, shape ?? lift(sigma).shape), sigma)),
 );
+/** How many trials of probability p until the first success. */
 export const geometric = composed(
   'geometric',
   (k: ArrayLike, p: ArrayLike, options: { readonly shape?: Shape; readonly dtype?: DType } = {}): Value =>
@@ -189,20 +219,24 @@ export const geometric = composed(
       .add(1)
       .astype(options.dtype ?? 'int32'),
 );
+/** Maxwell distributed: lengths of normal vectors in space. */
 export const maxwell = composed('maxwell', (k: ArrayLike, shape: Shape = []): Value => {
   const n = normal(k, [...shape, 3]);
   return sqrt(sum(mul(n, n), -1));
 });
+/** Maxwell distributed with a random sign, scaled and moved. */
 export const doubleSidedMaxwell = composed(
   'doubleSidedMaxwell',
   (k: ArrayLike, loc: ArrayLike, scale: ArrayLike, shape: Shape = []): Value => {
     const [a, b] = split(k, 2) as [Value, Value];
-    return mul(mul(maxwell(b, shape), rademacher(a, { shape }).astype('float32')), scale).add(loc);
+    return mul(mul(maxwell(a, shape), rademacher(b, { shape }).astype('float32')), scale).add(loc);
   },
 );
+/** -1 or 1, evenly. */
 export const rademacher = composed('rademacher', (k: ArrayLike, options: { readonly shape?: Shape; readonly dtype?: DType } = {}): Value =>
   where(bernoulli(k, 0.5, options.shape ?? []), 1, -1).astype(options.dtype ?? 'int32'),
 );
+/** Distributed as a triangle from left to right with its peak at mode. */
 export const triangular = composed(
   'triangular',
   (k: ArrayLike, left: ArrayLike, mode: ArrayLike, right: ArrayLike, shape?: Shape): Value => {
@@ -216,13 +250,16 @@ export const triangular = composed(
 );
 /** Points in a ball of the p-norm in d dimensions. */
 export const ball = composed('ball', (k: ArrayLike, d: number, options: { readonly p?: number; readonly shape?: Shape } = {}): Value => {
-  const shape = options.shape ?? [];
+  optionsOf('ball', options, { p: 2, shape: [] } as object);
+  const shape = shapeArg('ball', options.shape ?? []);
+  countArg('ball', 'd', d, 1);
   const [a, b] = split(k, 2) as [Value, Value];
   const g = normal(a, [...shape, d]);
   const p = options.p ?? 2;
   const length = p === 2 ? sqrt(sum(mul(g, g), -1, true)) : pow(sum(pow(abs(g), p), -1, true), 1 / p);
   return mul(div(g, length), pow(uniform(b, [...shape, 1]), 1 / d));
 });
+/** Normally distributed vectors of the given mean and covariance. */
 export const multivariateNormal = composed('multivariateNormal', (k: ArrayLike, mean: ArrayLike, cov: ArrayLike, shape?: Shape): Value => {
   const centre = lift(mean);
   const n = centre.shape[centre.ndim - 1]!;
@@ -237,7 +274,9 @@ export const categorical = composed(
     logits: ArrayLike,
     options: { readonly axis?: number; readonly shape?: Shape; readonly replace?: boolean } = {},
   ): Value => {
+    optionsOf('categorical', options, { axis: -1, shape: undefined, replace: true } as object);
     const own = lift(logits);
+    axisOf('categorical', options.axis ?? -1, own.aval);
     const along = (options.axis ?? -1) < 0 ? (options.axis ?? -1) + own.ndim : options.axis!;
     const rest = own.shape.filter((_, axis) => axis !== along);
     const shape = options.shape ?? rest;
@@ -252,11 +291,24 @@ export const categorical = composed(
     return argmax(gumbel(k, [...lead, ...own.shape]).add(own), lead.length + along);
   },
 );
+/** The numbers below x, or the parts of an array along an axis, in random order. */
 export const permutation = composed('permutation', (k: ArrayLike, x: number | ArrayLike, axis: number = 0): Value => {
-  const own = typeof x === 'number' ? iota([x], 0, 'int32') : lift(x);
-  const order = argsort(bits(k, [own.shape[axis]!]));
-  return own.take(order, axis);
+  const own = typeof x === 'number' ? iota([countArg('permutation', 'x', x)], 0, 'int32') : lift(x);
+  const along = axisOf('permutation', axis, own.aval);
+  return own.take(shuffled(lift(k), own.shape[along]!), along);
 });
+/** Places in random order: sorted by random bits, in as many rounds as make equal bits harmless; as JAX does. */
+function shuffled(k: Value, n: number): Value {
+  const rounds = Math.ceil((3 * Math.log(Math.max(1, n))) / Math.log(2 ** 32 - 1));
+  let [key, order] = [k, iota([n], 0, 'int32')];
+  for (let round = 0; round < rounds; round++) {
+    const [next, own] = split(key, 2) as [Value, Value];
+    order = order.take(argsort(bits(own, [n])), 0);
+    key = next;
+  }
+  return order;
+}
+/** Draws from the numbers below a, or from the parts of an array along an axis; with or without replacement, evenly or with probabilities. */
 export const choice = composed(
   'choice',
   (
@@ -264,11 +316,16 @@ export const choice = composed(
     a: number | ArrayLike,
     options: { readonly shape?: Shape; readonly replace?: boolean; readonly p?: ArrayLike; readonly axis?: number } = {},
   ): Value => {
-    const axis = options.axis ?? 0;
-    const own = typeof a === 'number' ? iota([a], 0, 'int32') : lift(a);
+    optionsOf('choice', options, { shape: [], replace: true, p: undefined, axis: 0 } as object);
+    const own = typeof a === 'number' ? iota([countArg('choice', 'a', a, 1)], 0, 'int32') : lift(a);
+    const axis = axisOf('choice', options.axis ?? 0, own.aval);
     const n = own.shape[axis]!;
-    const shape = options.shape ?? [];
+    const shape = shapeArg('choice', options.shape ?? []);
     const count = countOf(shape);
+    if (options.replace === false && count > n)
+      throw argumentWrong('choice', `${count} draws from ${n} without replacement`, 'draw fewer, or with { replace: true }');
+    if (options.p !== undefined && lift(options.p).shape.join() !== String(n))
+      throw shapesDisagree('choice', [printAval(lift(options.p).aval)], `it needs a probability for each of the ${n}`);
     let positions: Value;
     if (options.replace === false)
       positions =

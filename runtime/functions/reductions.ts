@@ -5,7 +5,9 @@
  */
 import { isFloat } from '../core/dtype.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
-import { isNan, equal, notEqual } from '../ops/compare.ts';
+import { printAval } from '../core/aval.ts';
+import { argumentWrong, shapesDisagree } from '../core/errors.ts';
+import { isNan, equal, notEqual, bitOr, bitAnd } from '../ops/compare.ts';
 import { div, mul, sqrt, sub, where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import {
@@ -21,6 +23,7 @@ import {
   type Axis,
   type ReduceOptions,
 } from '../ops/reduce.ts';
+import { countArg, optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
 import { concatenate, expandDims } from './shaping.ts';
@@ -41,14 +44,24 @@ export type VarianceOptions = {
   readonly ddof?: number;
   readonly keepdims?: boolean;
 };
+const varianceDefaults: VarianceOptions & { readonly keepdims: boolean } = {
+  mean: undefined,
+  correction: undefined,
+  ddof: undefined,
+  keepdims: false,
+} as never;
+const floated = (x: ArrayLike): Value => {
+  const value = lift(x);
+  return isFloat(value.dtype) ? value : value.astype('float32');
+};
 const countOver = (x: Value, axis: Axis): number => axesOf('var', axis, x).reduce((product, k) => product * x.shape[k]!, 1);
 /** Mean squared distance from the mean; `correction` is taken off the count. */
 export const variance = composed('var', (x: ArrayLike, axis?: Axis, options: VarianceOptions = {}): Value => {
-  const value = lift(x);
-  const float = isFloat(value.dtype) ? value : value.astype('float32');
-  const centred = float.sub(options.mean ?? mean(float, axis, { keepdims: true }));
-  return sum(mul(centred, centred), axis, { keepdims: options.keepdims ?? false }).div(
-    countOver(float, axis) - (options.correction ?? options.ddof ?? 0),
+  const given = optionsOf('var', options, varianceDefaults);
+  const float = floated(x);
+  const centred = float.sub(given.mean ?? mean(float, axis, { keepdims: true }));
+  return sum(mul(centred, centred), axis, { keepdims: given.keepdims }).div(
+    Math.max(0, countOver(float, axis) - (given.correction ?? given.ddof ?? 0)),
   );
 });
 export { variance as var_ };
@@ -66,23 +79,26 @@ const nanExtreme =
   (x: ArrayLike, axis?: Axis, options?: ReduceOptions): Value => {
     const value = lift(x);
     if (!isFloat(value.dtype)) return reduce(value, axis, options);
+    if (axesOf('nanmax', axis, value).some((k) => value.shape[k] === 0))
+      throw shapesDisagree('nanmax', [printAval(value.aval)], 'no elements have no extreme');
     return where(allOf(isNan(value), axis, options), NaN, reduce(withoutNan(value, end), axis, options));
   };
 export const nanmax = composed('nanmax', nanExtreme(max, -Infinity));
 export const nanmin = composed('nanmin', nanExtreme(min, Infinity));
-const countReal = (x: Value, axis: Axis, options?: ReduceOptions): Value => sum(where(isNan(x), 0, 1).astype('float32'), axis, options);
+const countReal = (x: Value, axis: Axis, options?: ReduceOptions): Value => sum(where(isNan(x), 0, 1).astype(x.dtype), axis, options);
 export const nanmean = composed('nanmean', (x: ArrayLike, axis?: Axis, options?: ReduceOptions): Value => {
-  const value = lift(x).astype('float32');
+  const value = floated(x);
   return nansum(value, axis, options).div(countReal(value, axis, options));
 });
 export const nanvar = composed(
   'nanvar',
   (x: ArrayLike, axis?: Axis, options: { readonly correction?: number; readonly keepdims?: boolean } = {}): Value => {
-    const value = lift(x).astype('float32');
-    const centred = value.sub(nanmean(value, axis, { keepdims: true }));
-    return nansum(mul(centred, centred), axis, { keepdims: options.keepdims ?? false }).div(
-      countReal(value, axis, { keepdims: options.keepdims ?? false }).sub(options.correction ?? 0),
-    );
+    const { correction, keepdims } = optionsOf('nanvar', options, { correction: 0, keepdims: false });
+    const value = floated(x);
+    // What was no number is left out; what becomes none on the way (infinity from infinity) is not.
+    const centred = where(isNan(value), 0, value.sub(nanmean(value, axis, { keepdims: true })));
+    const count = countReal(value, axis, { keepdims }).sub(correction);
+    return where(count.greater(0), sum(mul(centred, centred), axis, { keepdims }).div(count), NaN);
   },
 );
 export const nanstd = composed(
@@ -90,22 +106,26 @@ export const nanstd = composed(
   (x: ArrayLike, axis?: Axis, options: { readonly correction?: number; readonly keepdims?: boolean } = {}): Value =>
     sqrt(nanvar(x, axis, options)),
 );
-export const nanargmax = composed('nanargmax', (x: ArrayLike, axis?: number | null, options?: ReduceOptions): Value =>
-  argmaxOf(withoutNan(lift(x), -Infinity), axis, options),
-);
-export const nanargmin = composed('nanargmin', (x: ArrayLike, axis?: number | null, options?: ReduceOptions): Value =>
-  argminOf(withoutNan(lift(x), Infinity), axis, options),
-);
+/** The place of an extreme among what is a number; -1 where nothing is. */
+const nanPosition =
+  (find: typeof argmaxOf, end: number) =>
+  (x: ArrayLike, axis?: number | null, options?: ReduceOptions): Value => {
+    const value = lift(x);
+    if (!isFloat(value.dtype)) return find(value, axis, options);
+    return where(allOf(isNan(value), axis, options), -1, find(withoutNan(value, end), axis, options));
+  };
+export const nanargmax = composed('nanargmax', nanPosition(argmaxOf, -Infinity));
+export const nanargmin = composed('nanargmin', nanPosition(argminOf, Infinity));
 
 export const average = composed(
   'average',
   (x: ArrayLike, axis?: Axis, options: { readonly weights?: ArrayLike; readonly keepdims?: boolean } = {}): Value => {
-    if (options.weights === undefined) return mean(x, axis, { keepdims: options.keepdims ?? false });
-    const value = lift(x);
-    const given = lift(options.weights);
+    const { weights: scale, keepdims } = optionsOf('average', options, { weights: undefined as ArrayLike | undefined, keepdims: false });
+    if (scale === undefined) return mean(x, axis, { keepdims });
+    const value = floated(x);
+    const given = lift(scale);
     const along = given.ndim === 1 && value.ndim > 1 ? axesOf('average', axis, value)[0]! : undefined;
     const weights = along === undefined ? given : given.reshape(value.shape.map((extent, k) => (k === along ? extent : 1)));
-    const keepdims = options.keepdims ?? false;
     return div(sum(mul(value, weights), axis, { keepdims }), sum(weights.broadcastTo(value.shape), axis, { keepdims }));
   },
 );
@@ -114,6 +134,7 @@ export const average = composed(
 function cumulative(x: ArrayLike, axis: number | null | undefined, combine: (a: Value, b: Value) => Value, neutral: number): Value {
   const value = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);
   const along = axisOf('cumsum', axis ?? 0, value.aval);
+  if (value.size === 0) return value.dtype === 'bool' ? value.astype('int32') : value;
   const extent = value.shape[along]!;
   let running = value.dtype === 'bool' ? value.astype('int32') : value;
   for (let distance = 1; distance < extent; distance *= 2) {
@@ -134,6 +155,20 @@ export const cummin = composed('cummin', (x: ArrayLike, axis?: number | null): V
 export const nancumsum = composed('nancumsum', (x: ArrayLike, axis?: number | null): Value => cumsum(withoutNan(lift(x), 0), axis));
 export const nancumprod = composed('nancumprod', (x: ArrayLike, axis?: number | null): Value => cumprod(withoutNan(lift(x), 1), axis));
 type CumulativeOptions = { readonly axis?: number; readonly includeInitial?: boolean };
+/** The running values of NumPy's newer functions: an axis has to be named where there are several. */
+function running(
+  name: string,
+  along: (x: ArrayLike, axis: number) => Value,
+  initial: number,
+  x: ArrayLike,
+  options: CumulativeOptions | undefined,
+): Value {
+  const { axis, includeInitial } = optionsOf(name, options, { axis: undefined as number | undefined, includeInitial: false });
+  const value = lift(x);
+  if (value.ndim !== 1 && axis === undefined)
+    throw argumentWrong(name, `${printAval(value.aval)} without an axis`, 'say along which axis to run: { axis: 0 }');
+  return withInitial(along(value, axis ?? 0), { axis: axis ?? 0, includeInitial }, initial);
+}
 const withInitial = (result: Value, options: CumulativeOptions, initial: number): Value => {
   if (!options.includeInitial) return result;
   const along = axisOf('cumulativeSum', options.axis ?? 0, result.aval);
@@ -149,16 +184,22 @@ const withInitial = (result: Value, options: CumulativeOptions, initial: number)
     along,
   );
 };
-export const cumulativeSum = composed('cumulativeSum', (x: ArrayLike, options: CumulativeOptions = {}): Value =>
-  withInitial(cumsum(x, options.axis ?? 0), options, 0),
+export const cumulativeSum = composed('cumulativeSum', (x: ArrayLike, options?: CumulativeOptions): Value =>
+  running('cumulativeSum', cumsum, 0, x, options),
 );
-export const cumulativeProd = composed('cumulativeProd', (x: ArrayLike, options: CumulativeOptions = {}): Value =>
-  withInitial(cumprod(x, options.axis ?? 0), options, 1),
+export const cumulativeProd = composed('cumulativeProd', (x: ArrayLike, options?: CumulativeOptions): Value =>
+  running('cumulativeProd', cumprod, 1, x, options),
 );
 
+const edgeDefaults: { readonly prepend: ArrayLike | undefined; readonly append: ArrayLike | undefined } = {
+  prepend: undefined,
+  append: undefined,
+};
 export const diff = composed(
   'diff',
   (x: ArrayLike, n: number = 1, axis: number = -1, options: { readonly prepend?: ArrayLike; readonly append?: ArrayLike } = {}): Value => {
+    const { prepend, append } = optionsOf('diff', options, edgeDefaults);
+    countArg('diff', 'n', n);
     const value = lift(x);
     const along = axisOf('diff', axis, value.aval);
     const edge = (part: ArrayLike): Value => {
@@ -166,16 +207,13 @@ export const diff = composed(
       return own.ndim === 0 ? own.astype(value.dtype).broadcastTo(value.shape.map((extent, k) => (k === along ? 1 : extent))) : own;
     };
     const whole = concatenate(
-      [
-        ...(options.prepend === undefined ? [] : [edge(options.prepend)]),
-        value,
-        ...(options.append === undefined ? [] : [edge(options.append)]),
-      ],
+      [...(prepend === undefined ? [] : [edge(prepend)]), value, ...(append === undefined ? [] : [edge(append)])],
       along,
     );
     let result = whole;
     for (let k = 0; k < n; k++) {
       const extent = result.shape[along]!;
+      if (extent === 0) break;
       const [later, earlier] = [s.sliceAlong(result, along, 1, extent), s.sliceAlong(result, along, 0, extent - 1)];
       result = result.dtype === 'bool' ? notEqual(later, earlier) : sub(later, earlier);
     }
@@ -185,24 +223,25 @@ export const diff = composed(
 export const ediff1d = composed(
   'ediff1d',
   (x: ArrayLike, options: { readonly toEnd?: ArrayLike; readonly toBegin?: ArrayLike } = {}): Value => {
+    const { toBegin, toEnd } = optionsOf('ediff1d', options, {
+      toBegin: undefined as ArrayLike | undefined,
+      toEnd: undefined as ArrayLike | undefined,
+    });
     const steps = diff(lift(x).reshape([-1]));
     const edge = (part: ArrayLike): Value => lift(part).astype(steps.dtype).reshape([-1]);
-    return concatenate([
-      ...(options.toBegin === undefined ? [] : [edge(options.toBegin)]),
-      steps,
-      ...(options.toEnd === undefined ? [] : [edge(options.toEnd)]),
-    ]);
+    return concatenate([...(toBegin === undefined ? [] : [edge(toBegin)]), steps, ...(toEnd === undefined ? [] : [edge(toEnd)])]);
   },
 );
 export const trapezoid = composed(
   'trapezoid',
-  (y: ArrayLike, x?: ArrayLike | null, options: { readonly dx?: number; readonly axis?: number } = {}): Value => {
-    const value = lift(y);
-    const along = axisOf('trapezoid', options.axis ?? -1, value.aval);
+  (y: ArrayLike, x?: ArrayLike | null, options: { readonly dx?: ArrayLike; readonly axis?: number } = {}): Value => {
+    const { dx, axis } = optionsOf('trapezoid', options, { dx: 1 as ArrayLike, axis: -1 });
+    const value = floated(y);
+    const along = axisOf('trapezoid', axis, value.aval);
     const extent = value.shape[along]!;
+    if (extent === 0) return sum(value, along);
     const heights = s.sliceAlong(value, along, 1, extent).add(s.sliceAlong(value, along, 0, extent - 1));
-    const widths =
-      x === undefined || x === null ? lift(options.dx ?? 1) : spreadAlong(diff(x, 1, lift(x).ndim === 1 ? 0 : along), value.ndim, along);
+    const widths = x === undefined || x === null ? lift(dx) : spreadAlong(diff(x, 1, lift(x).ndim === 1 ? 0 : along), value.ndim, along);
     return sum(mul(heights, widths), along).mul(0.5);
   },
 );
@@ -216,14 +255,16 @@ export const cov = composed(
     y?: ArrayLike | null,
     options: { readonly rowvar?: boolean; readonly bias?: boolean; readonly ddof?: number } = {},
   ): Value => {
+    const { rowvar, bias, ddof } = optionsOf('cov', options, { rowvar: true, bias: false, ddof: undefined as number | undefined });
     const rows = (a: ArrayLike): Value => {
-      const v = lift(a).astype('float32');
+      const v = floated(a);
+      if (v.ndim > 2) throw shapesDisagree('cov', [printAval(v.aval)], 'it takes a vector, or a matrix with a variable in each row');
       const m = v.ndim < 2 ? v.reshape([1, -1]) : v;
-      return options.rowvar === false && v.ndim === 2 ? m.transpose() : m;
+      return !rowvar && v.ndim === 2 ? m.transpose() : m;
     };
     const table = y === undefined || y === null ? rows(x) : concatenate([rows(x), rows(y)], 0);
     const centred = table.sub(mean(table, 1, { keepdims: true }));
-    const result = centred.matmul(centred.transpose()).div(table.shape[1]! - (options.ddof ?? (options.bias ? 0 : 1)));
+    const result = centred.matmul(centred.transpose()).div(table.shape[1]! - (ddof ?? (bias ? 0 : 1)));
     return result.shape[0] === 1 ? result.reshape([]) : result;
   },
 );
@@ -239,8 +280,19 @@ const diagonalOf = (x: Value): Value => {
   return sum(where(expandDims(k, 1).equal(expandDims(k, 0)), x, 0), 1);
 };
 
-export const arrayEqual = composed('arrayEqual', (x: ArrayLike, y: ArrayLike): Value => {
+/** Are all elements equal, and the shapes? With `equalNaN`, NaN equals NaN. */
+export const arrayEqual = composed('arrayEqual', (x: ArrayLike, y: ArrayLike, options: { readonly equalNaN?: boolean } = {}): Value => {
+  const { equalNaN } = optionsOf('arrayEqual', options, { equalNaN: false });
   const [a, b] = [lift(x), lift(y)];
-  return s.sameShape(a.shape, b.shape) ? allOf(equal(a, b)) : s.full([], 0, 'bool');
+  if (!s.sameShape(a.shape, b.shape)) return s.full([], 0, 'bool');
+  return allOf(equalNaN ? bitOr(equal(a, b), bitAnd(isNan(a), isNan(b))) : equal(a, b));
 });
-export const arrayEquiv = composed('arrayEquiv', (x: ArrayLike, y: ArrayLike): Value => allOf(equal(x, y)));
+/** Are all elements equal after broadcasting? False for shapes that don't broadcast. */
+export const arrayEquiv = composed('arrayEquiv', (x: ArrayLike, y: ArrayLike): Value => {
+  const [a, b] = [lift(x), lift(y)];
+  const fits = a.shape.every((extent, k) => {
+    const other = b.shape[k - a.ndim + b.ndim];
+    return other === undefined || other === extent || other === 1 || extent === 1;
+  });
+  return fits ? allOf(equal(a, b)) : s.full([], 0, 'bool');
+});

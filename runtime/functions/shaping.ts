@@ -4,11 +4,12 @@
  * Depends on: core, ops.
  */
 import { printAval } from '../core/aval.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import { apply, commonType, composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { axisOf, broadcastShape, typed } from '../ops/family.ts';
 import type { Index } from '../ops/indexing.ts';
 import * as s from '../ops/shape.ts';
+import { countArg, listArg, optionsOf, shapeArg } from '../ops/options.ts';
 import { axesOf, type Axis } from '../ops/reduce.ts';
 import type { Value } from '../ops/value.ts';
 
@@ -17,16 +18,22 @@ export { reshape, transpose, transpose as permuteDims, broadcastTo } from '../op
 type Shape = readonly number[];
 export type Pair = readonly [number, number];
 
+/** How many axes x has. */
 export const ndim = (x: ArrayLike): number => lift(x).ndim;
+/** The sizes of the axes of x. */
 export const shape = (x: ArrayLike): Shape => lift(x).shape;
+/** How many elements x has, in all or along an axis. */
 export const size = (x: ArrayLike, axis?: number): number => {
   const value = lift(x);
   return axis === undefined ? value.size : value.shape[axisOf('size', axis, value.aval)]!;
 };
+/** Is it a number, a boolean or an array without axes? */
 export const isscalar = (x: unknown): boolean =>
   typeof x === 'number' || typeof x === 'boolean' || (typeof x === 'object' && x !== null && 'ndim' in x && x.ndim === 0);
 
+/** All elements in one axis. */
 export const ravel = (x: ArrayLike): Value => lift(x).reshape([-1]);
+/** Axes of one element dropped: all of them, or the given ones. */
 export function squeeze(x: ArrayLike, axis?: Axis): Value {
   const value = lift(x);
   const dropped =
@@ -35,6 +42,7 @@ export function squeeze(x: ArrayLike, axis?: Axis): Value {
     if (value.shape[k] !== 1) throw shapesDisagree('squeeze', [printAval(value.aval)], `axis ${k} has ${value.shape[k]} elements`);
   return value.reshape(value.shape.filter((_, k) => !dropped.includes(k)));
 }
+/** New axes of one element, at these places of the result. */
 export function expandDims(x: ArrayLike, axis: number | readonly number[]): Value {
   const value = lift(x);
   const list = typeof axis === 'number' ? [axis] : axis;
@@ -43,25 +51,32 @@ export function expandDims(x: ArrayLike, axis: number | readonly number[]): Valu
   const rest = [...value.shape];
   return value.reshape(Array.from({ length: rank }, (_, k) => (added.has(k) ? 1 : rest.shift()!)));
 }
+/** Axes moved to other places; the rest keep their order. */
 export function moveaxis(x: ArrayLike, from: number | Shape, to: number | Shape): Value {
   const value = lift(x);
   const source = (typeof from === 'number' ? [from] : from).map((k) => axisOf('moveaxis', k, value.aval));
   const target = (typeof to === 'number' ? [to] : to).map((k) => axisOf('moveaxis', k, value.aval));
+  if (source.length !== target.length || new Set(source).size !== source.length || new Set(target).size !== target.length)
+    throw argumentWrong('moveaxis', `[${source.join(',')}] to [${target.join(',')}]`, 'give it as many places as axes, each once');
   const rest = value.shape.map((_, k) => k).filter((k) => !source.includes(k));
   return value.transpose(value.shape.map((_, k) => (target.includes(k) ? source[target.indexOf(k)]! : rest.shift()!)));
 }
+/** Two axes exchanged. */
 export function swapaxes(x: ArrayLike, a: number, b: number): Value {
   const value = lift(x);
   const [i, j] = [axisOf('swapaxes', a, value.aval), axisOf('swapaxes', b, value.aval)];
   return value.transpose(value.shape.map((_, k) => (k === i ? j : k === j ? i : k)));
 }
+/** The last two axes exchanged. */
 export const matrixTranspose = (x: ArrayLike): Value => swapaxes(x, -1, -2);
 
+/** The shape in which these shapes meet. */
 export const broadcastShapes = (...shapes: readonly Shape[]): Shape =>
   broadcastShape(
     'broadcastShapes',
     shapes.map((own) => ({ shape: own, dtype: 'float32' })),
   ) as Shape;
+/** The arrays, each in the shape in which they meet. */
 export function broadcastArrays(...arrays: readonly ArrayLike[]): Value[] {
   const values = arrays.map(lift);
   const whole = broadcastShapes(...values.map((x) => x.shape));
@@ -70,9 +85,10 @@ export function broadcastArrays(...arrays: readonly ArrayLike[]): Value[] {
 
 /** One after another along an axis; of one dtype, the one in which they meet. */
 export const concatenate = composed('concatenate', (arrays: readonly ArrayLike[], axis: number | null = 0): Value => {
-  const values = arrays.map(lift).map((x) => (axis === null ? x.reshape([-1]) : x));
-  if (values.length === 0) throw shapesDisagree('concatenate', ['[]'], 'it needs at least one array');
-  const type = commonType(values);
+  const given = listArg('concatenate', arrays).map(lift);
+  if (given.length === 0) throw argumentWrong('concatenate', 'an empty list', 'it needs one array at least');
+  const type = commonType(given);
+  const values = given.map((x) => (axis === null ? x.reshape([-1]) : x));
   const along = axisOf('concatenate', axis ?? 0, values[0]!.aval);
   return values.length === 1
     ? values[0]!
@@ -84,10 +100,19 @@ export const concatenate = composed('concatenate', (arrays: readonly ArrayLike[]
 });
 /** Side by side along a new axis. */
 export const stack = composed('stack', (arrays: readonly ArrayLike[], axis: number = 0): Value => {
-  const values = arrays.map(lift);
-  const at = axis < 0 ? axis + (values[0]?.ndim ?? 0) + 1 : axis;
+  const values = listArg('stack', arrays).map(lift);
+  const [first] = values;
+  if (first === undefined) throw argumentWrong('stack', 'an empty list', 'it needs one array at least');
+  if (values.some((x) => !s.sameShape(x.shape, first.shape)))
+    throw shapesDisagree(
+      'stack',
+      values.map((x) => printAval(x.aval)),
+      'all arrays have to have one shape',
+    );
+  const type = commonType(values);
+  const at = axisOf('stack', axis, { shape: [1, ...first.shape], dtype: first.dtype });
   return concatenate(
-    values.map((x) => expandDims(x, at)),
+    values.map((x) => expandDims(typed(x, { dtype: type.dtype }), at)),
     at,
   );
 });
@@ -97,37 +122,54 @@ const atLeast = (x: Value, rank: 1 | 2 | 3): Value => {
   if (rank === 2) return x.reshape([1, x.ndim === 0 ? 1 : x.shape[0]!]);
   return x.ndim === 2 ? x.reshape([...x.shape, 1]) : x.reshape([1, x.ndim === 0 ? 1 : x.shape[0]!, 1]);
 };
+/** Side by side along axis 1 (vectors: one after another). */
 export const hstack = composed('hstack', (arrays: readonly ArrayLike[]): Value => {
-  const list = arrays.map((x) => atLeast(lift(x), 1));
-  return concatenate(list, list[0]!.ndim === 1 ? 0 : 1);
+  const list = listArg('hstack', arrays).map((x) => atLeast(lift(x), 1));
+  return concatenate(list, list[0]?.ndim === 1 ? 0 : 1);
 });
+/** One below another along axis 0; vectors count as rows. */
 export const vstack = composed('vstack', (arrays: readonly ArrayLike[]): Value =>
   concatenate(
-    arrays.map((x) => atLeast(lift(x), 2)),
+    listArg('vstack', arrays).map((x) => atLeast(lift(x), 2)),
     0,
   ),
 );
+/** Behind one another along axis 2. */
 export const dstack = composed('dstack', (arrays: readonly ArrayLike[]): Value =>
   concatenate(
-    arrays.map((x) => atLeast(lift(x), 3)),
+    listArg('dstack', arrays).map((x) => atLeast(lift(x), 3)),
     2,
   ),
 );
+/** Vectors as the columns of a matrix. */
 export const columnStack = composed('columnStack', (arrays: readonly ArrayLike[]): Value =>
   concatenate(
-    arrays.map(lift).map((x) => (x.ndim < 2 ? x.reshape([-1, 1]) : x)),
+    listArg('columnStack', arrays)
+      .map(lift)
+      .map((x) => (x.ndim < 2 ? x.reshape([-1, 1]) : x)),
     1,
   ),
 );
+/** Values after those of x along an axis; both flattened without one. */
 export const append = composed('append', (x: ArrayLike, values: ArrayLike, axis: number | null = null): Value =>
   concatenate([x, values], axis),
 );
 
+/** The slices along an axis, as a list. */
 export function unstack(x: ArrayLike, axis = 0): Value[] {
   const value = lift(x);
   const along = axisOf('unstack', axis, value.aval);
   return Array.from({ length: value.shape[along]! }, (_, k) => value.takeSlice(along, k));
 }
+const sectionsArg = (operation: string, sections: number | readonly number[]): void => {
+  if (typeof sections === 'number') countArg(operation, 'sections', sections, 1);
+  else if (!Array.isArray(sections) || !sections.every(Number.isInteger))
+    throw argumentWrong(
+      operation,
+      `${describe(sections)} as sections`,
+      'give it a number of equal parts, or a list of the places where parts end',
+    );
+};
 const cut = (value: Value, axis: number, ends: readonly number[]): Value[] => {
   const extent = value.shape[axis]!;
   const bounds = [0, ...ends.map((end) => Math.max(0, Math.min(extent, end < 0 ? end + extent : end))), extent];
@@ -138,6 +180,7 @@ const cut = (value: Value, axis: number, ends: readonly number[]): Value[] => {
 /** Parts of equal length along an axis, or parts that end at the given places. */
 export function split(x: ArrayLike, sections: number | readonly number[], axis = 0): Value[] {
   const value = lift(x);
+  sectionsArg('split', sections);
   const along = axisOf('split', axis, value.aval);
   if (typeof sections !== 'number') return cut(value, along, sections);
   if (value.shape[along]! % sections !== 0)
@@ -148,6 +191,7 @@ export function split(x: ArrayLike, sections: number | readonly number[], axis =
 export function arraySplit(x: ArrayLike, sections: number | readonly number[], axis = 0): Value[] {
   const value = lift(x);
   const along = axisOf('arraySplit', axis, value.aval);
+  sectionsArg('arraySplit', sections);
   if (typeof sections !== 'number') return cut(value, along, sections);
   const [each, longer] = [Math.floor(value.shape[along]! / sections), value.shape[along]! % sections];
   return cut(
@@ -156,20 +200,31 @@ export function arraySplit(x: ArrayLike, sections: number | readonly number[], a
     Array.from({ length: sections - 1 }, (_, k) => (k + 1) * each + Math.min(k + 1, longer)),
   );
 }
+/** Parts along axis 0. */
 export const vsplit = (x: ArrayLike, sections: number | readonly number[]): Value[] => split(x, sections, 0);
+/** Parts along axis 1 (of a vector: along axis 0). */
 export const hsplit = (x: ArrayLike, sections: number | readonly number[]): Value[] => split(x, sections, lift(x).ndim === 1 ? 0 : 1);
+/** Parts along axis 2. */
 export const dsplit = (x: ArrayLike, sections: number | readonly number[]): Value[] => split(x, sections, 2);
 
+/** Elements in reverse order along axes; all of them without an axis. */
 export function flip(x: ArrayLike, axis?: Axis): Value {
   const value = lift(x);
   const axes = axesOf('flip', axis, value);
   return axes.length === 0 ? value : apply(s.flipEntry, [value], { axes });
 }
+/** Rows in reverse order. */
 export const flipud = (x: ArrayLike): Value => flip(x, 0);
+/** Columns in reverse order. */
 export const fliplr = (x: ArrayLike): Value => flip(x, 1);
+/** Turned by k quarter turns in the plane of two axes. */
 export const rot90 = composed('rot90', (x: ArrayLike, k: number = 1, axes: readonly number[] = [0, 1]): Value => {
   const value = lift(x);
+  if (!Array.isArray(axes) || axes.length !== 2)
+    throw argumentWrong('rot90', `${describe(axes)} as axes`, 'it turns in the plane of two axes: [0, 1]');
   const [a, b] = axes.map((axis) => axisOf('rot90', axis, value.aval)) as [number, number];
+  if (a === b || !Number.isInteger(k))
+    throw argumentWrong('rot90', `k = ${k} and axes [${axes.join(',')}]`, 'k is a whole number, and the axes are different');
   switch (((k % 4) + 4) % 4) {
     case 0:
       return value;
@@ -185,7 +240,11 @@ export const rot90 = composed('rot90', (x: ArrayLike, k: number = 1, axes: reado
 export const roll = composed('roll', (x: ArrayLike, shift: number | readonly number[], axis?: Axis): Value => {
   const value = lift(x);
   if (axis === undefined || axis === null) return roll(value.reshape([-1]), shift, 0).reshape(value.shape);
-  const axes = typeof axis === 'number' ? [axis] : axis;
+  const axes = typeof axis === 'number' ? (typeof shift === 'number' ? [axis] : shift.map(() => axis)) : axis;
+  if (typeof shift !== 'number' && shift.length !== axes.length)
+    throw argumentWrong('roll', `${shift.length} shifts and ${axes.length} axes`, 'give it one shift for each axis, or one for all');
+  if (!(typeof shift === 'number' ? [shift] : shift).every(Number.isInteger))
+    throw argumentWrong('roll', `${describe(shift)} as shift`, 'a shift is a whole number');
   return axes.reduce<Value>((rolled, own, k) => {
     const along = axisOf('roll', own, value.aval);
     const extent = value.shape[along]!;
@@ -194,16 +253,19 @@ export const roll = composed('roll', (x: ArrayLike, shift: number | readonly num
     return concatenate([s.sliceAlong(rolled, along, extent - by, extent), s.sliceAlong(rolled, along, 0, extent - by)], along);
   }, value);
 });
+/** Each element so many times, one after another along an axis; flattened without one. */
 export const repeat = composed('repeat', (x: ArrayLike, repeats: number, axis?: number | null): Value => {
   const value = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);
   const along = axisOf('repeat', axis ?? 0, value.aval);
+  countArg('repeat', 'repeats', repeats);
   const spread = [...value.shape.slice(0, along + 1), repeats, ...value.shape.slice(along + 1)];
   return expandDims(value, along + 1)
     .broadcastTo(spread)
     .reshape(value.shape.map((extent, k) => (k === along ? extent * repeats : extent)));
 });
+/** The whole array so many times along each axis. */
 export const tile = composed('tile', (x: ArrayLike, reps: number | readonly number[]): Value => {
-  const list = typeof reps === 'number' ? [reps] : reps;
+  const list = shapeArg('tile', reps);
   const own = lift(x);
   const rank = Math.max(own.ndim, list.length);
   const value = own.reshape([...Array.from({ length: rank - own.ndim }, () => 1), ...own.shape]);
@@ -225,10 +287,12 @@ export const pad = composed(
   (x: ArrayLike, width: number | Pair | readonly Pair[] | Readonly<Record<number, Pair>>, options: PadOptions = {}): Value => {
     const value = lift(x);
     const pairs = pairsOf(width, value);
-    const { mode = 'constant' } = options;
+    const { mode, constantValues } = optionsOf('pad', options, { mode: 'constant' as NonNullable<PadOptions['mode']>, constantValues: 0 });
+    if (!borderModes.includes(mode))
+      throw argumentWrong('pad', `mode ${JSON.stringify(mode)}`, `its modes are ${borderModes.map((own) => `"${own}"`).join(', ')}`);
     if (mode === 'constant')
       return apply(s.padEntry, [value], {
-        value: options.constantValues ?? 0,
+        value: constantValues,
         low: pairs.map(([low]) => low),
         high: pairs.map(([, high]) => high),
         interior: pairs.map(() => 0),
@@ -240,13 +304,28 @@ export const pad = composed(
     }, value);
   },
 );
+const borderModes: readonly NonNullable<PadOptions['mode']>[] = ['constant', 'edge', 'reflect', 'symmetric', 'wrap'];
 function pairsOf(width: number | Pair | readonly Pair[] | Readonly<Record<number, Pair>>, value: Value): readonly Pair[] {
+  const pairs = rawPairsOf(width, value);
+  const wrong =
+    pairs.length !== value.ndim ||
+    pairs.some((pair) => !Array.isArray(pair) || pair.length !== 2 || !pair.every((n) => Number.isInteger(n) && n >= 0));
+  if (wrong)
+    throw argumentWrong(
+      'pad',
+      `${describe(width)} as widths for ${printAval(value.aval)}`,
+      'give it a number, a pair [before, after], or a pair for each axis, of whole numbers from 0',
+    );
+  return pairs;
+}
+function rawPairsOf(width: number | Pair | readonly Pair[] | Readonly<Record<number, Pair>>, value: Value): readonly Pair[] {
   if (typeof width === 'number') return value.shape.map((): Pair => [width, width]);
   if (Array.isArray(width)) {
     if (typeof width[0] === 'number') return value.shape.map(() => width as unknown as Pair);
     const list = width as readonly Pair[];
-    return list.length === 1 ? value.shape.map(() => list[0]!) : value.shape.map((_, k) => list[k]!);
+    return list.length === 1 ? value.shape.map(() => list[0]!) : list;
   }
+  if (typeof width !== 'object' || width === null) return [];
   const byAxis = new Map(
     Object.entries(width as Readonly<Record<number, Pair>>).map(([axis, pair]) => [axisOf('pad', Number(axis), value.aval), pair]),
   );
@@ -269,10 +348,13 @@ function borderIndex(index: Value, extent: number, mode: 'edge' | 'reflect' | 's
     }
   }
 }
+/** Coordinates of a grid from its axes: one array per axis, in the shape of the grid. */
 export const meshgrid = composed('meshgrid', (arrays: readonly ArrayLike[], options: { readonly indexing?: 'xy' | 'ij' } = {}): Value[] => {
-  const values = arrays.map((x) => lift(x).reshape([-1]));
+  const { indexing } = optionsOf('meshgrid', options, { indexing: 'xy' as 'xy' | 'ij' });
+  if (indexing !== 'xy' && indexing !== 'ij') throw argumentWrong('meshgrid', `indexing ${JSON.stringify(indexing)}`, 'it is "xy" or "ij"');
+  const values = listArg('meshgrid', arrays).map((x) => lift(x).reshape([-1]));
   const grids = values.map((x, k) =>
     x.reshape(values.map((_, j) => (j === k ? x.size : 1))).broadcastTo(values.map((other) => other.size)),
   );
-  return (options.indexing ?? 'xy') === 'xy' && values.length > 1 ? grids.map((grid) => swapaxes(grid, 0, 1)) : grids;
+  return indexing === 'xy' && values.length > 1 ? grids.map((grid) => swapaxes(grid, 0, 1)) : grids;
 });

@@ -5,14 +5,17 @@
  * elementwise ops and views, so it runs in parallel and fuses. Positions travel along and break ties, so it is stable;
  * gradients follow the positions. Depends on: core, ops.
  */
+import { printAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
-import { composed, lift, type ArrayLike } from '../ops/apply.ts';
+import { argumentWrong, shapesDisagree, wrongDType } from '../core/errors.ts';
+import { composed, lift, scalarOf, type ArrayLike } from '../ops/apply.ts';
 import { bitAnd, bitOr, isNan, lessThan, not } from '../ops/compare.ts';
 import { where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { gather } from '../ops/gather.ts';
 import { fromFront } from '../ops/indexing.ts';
 import { any } from '../ops/reduce.ts';
+import { optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
 import { stopGradient } from './basic.ts';
@@ -73,51 +76,97 @@ export const argsort = composed('argsort', (x: ArrayLike, axis: number | null = 
 export const sort = composed('sort', (x: ArrayLike, axis: number | null = -1): Value => {
   const value = axis === null ? lift(x).reshape([-1]) : lift(x);
   const along = axisOf('sort', axis ?? 0, value.aval);
-  return takeAlongAxis(value, order(value, along), along);
+  return pickedAlong(value, order(value, along), along);
 });
+/** The elements at positions that are known to lie inside. */
+const pickedAlong = (value: Value, positions: Value, axis: number): Value =>
+  gather(
+    value,
+    value.shape.map((_, k) => (k === axis ? positions : s.iota(positions.shape, k, 'int32'))),
+    value.shape.map((_, k) => k),
+    0,
+  );
 /** The k largest along an axis (the last), in descending order, and where they stand. */
 export const topK = composed('topK', (x: ArrayLike, k: number, axis: number = -1): [Value, Value] => {
   const value = lift(x);
   const along = axisOf('topK', axis, value.aval);
-  const descending = isFloat(value.dtype) || value.dtype === 'int32' ? value.neg() : not(value);
-  const positions = s.sliceAlong(order(descending, along), along, 0, k);
-  return [takeAlongAxis(value, positions, along), positions];
+  if (!(Number.isInteger(k) && k >= 0 && k <= value.shape[along]!))
+    throw argumentWrong(
+      'topK',
+      `k = ${k} for ${printAval(value.aval)}`,
+      `k is a whole number from 0 to ${value.shape[along]!}, the extent of axis ${along}`,
+    );
+  // Turned round so that the largest comes first: NaN counts as the largest; the complement of an integer can't overflow.
+  const turned = isFloat(value.dtype) ? where(isNan(value), -Infinity, value.neg()) : not(value);
+  const positions = s.sliceAlong(order(turned, along), along, 0, k);
+  return [pickedAlong(value, positions, along), positions];
 });
 
 /** Elements along an axis at positions; without an axis, of the flattened array. Negative positions count from the end. */
 export const take = composed('take', (x: ArrayLike, indices: ArrayLike, axis?: number | null): Value => {
-  const value = lift(x);
-  return value.take(lift(indices), axis === undefined || axis === null ? axis : axisOf('take', axis, value.aval));
+  const source = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);
+  const along = axisOf('take', axis ?? 0, source.aval);
+  const extent = source.shape[along]!;
+  const at = wholeIndices('take', indices);
+  if (extent === 0 && at.size > 0)
+    throw shapesDisagree('take', [printAval(source.aval), printAval(at.aval)], `axis ${along} has no elements`);
+  const picked = gather(source, [fromFront(at, extent)], [along], along);
+  const spread = [...source.shape.slice(0, along).map(() => 1), ...at.shape, ...source.shape.slice(along + 1).map(() => 1)];
+  return outsideFilled(picked, insideOf(at, extent).reshape(spread));
 });
+/** Positions have to be whole numbers. */
+function wholeIndices(operation: string, indices: ArrayLike): Value {
+  if (typeof indices === 'number' && Number.isInteger(indices)) return lift(indices).astype('int32');
+  const at = lift(indices);
+  if (at.dtype !== 'int32' && at.dtype !== 'uint32')
+    throw wrongDType(operation, printAval(at.aval), 'whole numbers (int32 or uint32) as indices');
+  return at;
+}
+const insideOf = (at: Value, extent: number): Value => bitAnd(at.less(extent), at.greaterEqual(at.dtype === 'uint32' ? 0 : -extent));
+/** What lies outside comes as NaN (whole numbers: the smallest, as JAX has it), so that it is seen. */
+const outsideFilled = (picked: Value, inside: Value): Value => {
+  const filler = isFloat(picked.dtype) ? NaN : picked.dtype === 'int32' ? -(2 ** 31) : picked.dtype === 'uint32' ? 2 ** 32 - 1 : 1;
+  return where(inside.broadcastTo(picked.shape), picked, scalarOf(filler, { dtype: picked.dtype }));
+};
 /** One position per row: `indices` has the rank of x. */
 export const takeAlongAxis = composed('takeAlongAxis', (x: ArrayLike, indices: ArrayLike, axis: number = -1): Value => {
-  const [value, index] = [lift(x), lift(indices)];
+  const [value, index] = [lift(x), wholeIndices('takeAlongAxis', indices)];
   const along = axisOf('takeAlongAxis', axis, value.aval);
-  const shape = value.shape.map((extent, k) => (k === along ? index.shape[k]! : Math.max(extent, index.shape[k]!)));
+  if (
+    index.ndim !== value.ndim ||
+    value.shape.some((extent, k) => k !== along && extent !== index.shape[k] && extent !== 1 && index.shape[k] !== 1)
+  )
+    throw shapesDisagree('takeAlongAxis', [printAval(value.aval), printAval(index.aval)], `all axes but ${along} have to agree`);
+  const shape = value.shape.map((extent, k) => (k === along ? index.shape[k]! : extent === 1 ? index.shape[k]! : extent));
   const positions = value.shape.map((extent, k) =>
     k === along ? fromFront(index, extent).broadcastTo(shape) : extent === 1 ? s.full(shape, 0, 'int32') : s.iota(shape, k, 'int32'),
   );
-  return gather(
+  const picked = gather(
     value,
     positions,
     value.shape.map((_, k) => k),
     0,
   );
+  return outsideFilled(picked, insideOf(index, value.shape[along]!));
 });
 /** Where each query would be put to keep ascending `sorted` in order. */
 export const searchsorted = composed(
   'searchsorted',
   (sorted: ArrayLike, queries: ArrayLike, options: { readonly side?: 'left' | 'right' } = {}): Value => {
+    const { side } = optionsOf('searchsorted', options, { side: 'left' as 'left' | 'right' });
+    if (side !== 'left' && side !== 'right')
+      throw argumentWrong('searchsorted', `side ${JSON.stringify(side)}`, 'a side is "left" or "right"');
     const [row, wanted] = [lift(sorted), lift(queries)];
     const column = wanted.reshape([...wanted.shape, 1]);
-    const before = options.side === 'right' ? row.lessEqual(column) : row.less(column);
+    const before = side === 'right' ? row.lessEqual(column) : row.less(column);
     return before.astype('int32').sum(-1);
   },
 );
 export const isin = composed('isin', (x: ArrayLike, among: ArrayLike, options: { readonly invert?: boolean } = {}): Value => {
+  const { invert } = optionsOf('isin', options, { invert: false });
   const value = lift(x);
   const found = any(value.reshape([...value.shape, 1]).equal(lift(among).reshape([-1])), -1);
-  return options.invert ? not(found) : found;
+  return invert ? not(found) : found;
 });
 export const median = composed('median', (x: ArrayLike, axis?: number | null): Value => {
   const value = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);

@@ -8,30 +8,39 @@ import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { abs, cos, sub, where, round } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { all } from '../ops/reduce.ts';
-import { iota } from '../ops/shape.ts';
+import { argumentWrong, describe } from '../core/errors.ts';
+import { countArg, optionsOf, shapeArg } from '../ops/options.ts';
+import { full, iota } from '../ops/shape.ts';
 import { dtypeArg, Value, type DTypeArg } from '../ops/value.ts';
-import { isclose } from './math.ts';
+import { isclose, type CloseOptions } from './math.ts';
 import { cumsum, diff } from './reductions.ts';
 import { concatenate } from './shaping.ts';
 import { sliceAlong } from '../ops/shape.ts';
 import { vmap } from './transforms.ts';
 
+const lengthArg = (name: string, n: number): number => countArg(name, 'length', n);
 const phase = (n: number): Value => iota([n], 0, 'float32').mul((2 * Math.PI) / (n - 1));
-export const hann = composed('hann', (n: number): Value => (n <= 1 ? iota([n], 0, 'float32').add(1) : cos(phase(n)).mul(-0.5).add(0.5)));
-export { hann as hanning };
-export const hamming = composed('hamming', (n: number): Value =>
-  n <= 1 ? iota([n], 0, 'float32').add(1) : cos(phase(n)).mul(-0.46).add(0.54),
+/** A raised cosine of n elements, 0 at both ends. */
+export const hann = composed('hann', (n: number): Value =>
+  lengthArg('hann', n) <= 1 ? iota([n], 0, 'float32').add(1) : cos(phase(n)).mul(-0.5).add(0.5),
 );
+export { hann as hanning };
+/** A raised cosine that ends at 0.08. */
+export const hamming = composed('hamming', (n: number): Value =>
+  lengthArg('hamming', n) <= 1 ? iota([n], 0, 'float32').add(1) : cos(phase(n)).mul(-0.46).add(0.54),
+);
+/** The window of two cosines after Blackman. */
 export const blackman = composed('blackman', (n: number): Value =>
-  n <= 1
+  lengthArg('blackman', n) <= 1
     ? iota([n], 0, 'float32').add(1)
     : cos(phase(n))
         .mul(-0.5)
         .add(cos(phase(n).mul(2)).mul(0.08))
         .add(0.42),
 );
+/** A triangle of n elements, 0 at both ends. */
 export const bartlett = composed('bartlett', (n: number): Value =>
-  n <= 1
+  lengthArg('bartlett', n) <= 1
     ? iota([n], 0, 'float32').add(1)
     : sub(
         1,
@@ -43,12 +52,12 @@ export const bartlett = composed('bartlett', (n: number): Value =>
       ),
 );
 
-export const allclose = composed(
-  'allclose',
-  (x: ArrayLike, y: ArrayLike, options: { readonly rtol?: number; readonly atol?: number; readonly equalNan?: boolean } = {}): Value =>
-    all(isclose(x, y, options)),
+/** Are all elements close? Shapes broadcast. */
+export const allclose = composed('allclose', (x: ArrayLike, y: ArrayLike, options: CloseOptions = {}): Value =>
+  all(isclose(x, y, options)),
 );
 
+/** A signal without its jumps by whole periods. */
 export const unwrap = composed(
   'unwrap',
   (p: ArrayLike, discont?: number | null, axis: number = -1, period: number = 2 * Math.PI): Value => {
@@ -62,28 +71,47 @@ export const unwrap = composed(
   },
 );
 
+export interface CoordinateOptions {
+  readonly dtype?: DType;
+  /** Accepted for programs written for jax-js; there is one device. */
+  readonly device?: string;
+}
 /** Coordinates of every element, one array per axis, stacked (or a list with `sparse`). */
-export function indices(shape: readonly number[], options: { readonly dtype?: DType; readonly sparse?: boolean } = {}): Value | Value[] {
+export function indices(shape: readonly number[], options?: CoordinateOptions & { readonly sparse?: false }): Value;
+export function indices(shape: readonly number[], options: CoordinateOptions & { readonly sparse: true }): Value[];
+export function indices(shape: readonly number[], options?: CoordinateOptions & { readonly sparse?: boolean }): Value | Value[];
+export function indices(shape: readonly number[], options: CoordinateOptions & { readonly sparse?: boolean } = {}): Value | Value[] {
+  const given = optionsOf('indices', options, { dtype: 'int32' as DType, sparse: false, device: undefined as string | undefined });
+  const dtype = dtypeArg(given.dtype, 'int32');
+  shapeArg('indices', shape);
   const own = shape.map((_, k) =>
-    options.sparse
+    given.sparse
       ? iota(
           shape.map((extent, j) => (j === k ? extent : 1)),
           k,
-          options.dtype ?? 'int32',
+          dtype,
         )
-      : iota(shape, k, options.dtype ?? 'int32'),
+      : iota(shape, k, dtype),
   );
-  return options.sparse
-    ? own
+  if (given.sparse) return own;
+  return own.length === 0
+    ? full([0], 0, dtype)
     : concatenate(
         own.map((x) => x.reshape([1, ...shape])),
         0,
       );
 }
-export const fromfunction = (f: (...at: Value[]) => unknown, shape: readonly number[], options: { readonly dtype?: DType } = {}): unknown =>
-  f(...shape.map((_, k) => iota(shape, k, options.dtype ?? 'float32')));
+/** What `f` makes of the coordinates of every element, one array per axis. */
+export const fromfunction = <R>(f: (...at: Value[]) => R, shape: readonly number[], options: CoordinateOptions = {}): R => {
+  const { dtype } = optionsOf('fromfunction', options, { dtype: 'float32' as DType, device: undefined as string | undefined });
+  if (typeof f !== 'function') throw argumentWrong('fromfunction', `${describe(f)} as its function`, 'give it a function of coordinates');
+  shapeArg('fromfunction', shape);
+  return f(...shape.map((_, k) => iota(shape, k, dtypeArg(dtype, 'float32'))));
+};
 /** `f` of every one-dimensional slice along an axis. */
 export const applyAlongAxis = composed('applyAlongAxis', (f: (x: Value) => Value, axis: number, x: ArrayLike): Value => {
+  if (typeof f !== 'function')
+    throw argumentWrong('applyAlongAxis', `${describe(f)} as its function`, 'the function comes first, then the axis, then the array');
   const value = lift(x);
   const along = axisOf('applyAlongAxis', axis, value.aval);
   const front = value.moveAxis(along, value.ndim - 1);
@@ -92,6 +120,7 @@ export const applyAlongAxis = composed('applyAlongAxis', (f: (x: Value) => Value
   const shaped = out.reshape([...front.shape.slice(0, -1), ...out.shape.slice(1)]);
   return out.ndim === 1 ? shaped : shaped.moveAxis(shaped.ndim - 1, along);
 });
+/** `f(x, axis)` for one axis after another. */
 export const applyOverAxes = composed(
   'applyOverAxes',
   (f: (x: Value, axis: number) => Value, x: ArrayLike, axes: readonly number[]): Value =>
@@ -109,9 +138,37 @@ export interface FloatFacts {
   readonly max: number;
   readonly min: number;
   readonly smallestNormal: number;
+  readonly smallestSubnormal: number;
   readonly tiny: number;
+  readonly epsneg: number;
+  readonly machep: number;
+  readonly negep: number;
+  readonly maxexp: number;
+  readonly minexp: number;
+  readonly nexp: number;
+  readonly nmant: number;
+  readonly precision: number;
+  readonly resolution: number;
   readonly dtype: DType;
 }
+/** What follows from the bits of mantissa and exponent. */
+const layout = (nmant: number, nexp: number, precision: number) => {
+  const bias = 2 ** (nexp - 1) - 1;
+  return {
+    tiny: 2 ** (1 - bias),
+    smallestSubnormal: 2 ** (1 - bias - nmant),
+    epsneg: 2 ** (-nmant - 1),
+    machep: -nmant,
+    negep: -nmant - 1,
+    maxexp: bias + 1,
+    minexp: 1 - bias,
+    nexp,
+    nmant,
+    precision,
+    resolution: 10 ** -precision,
+  };
+};
+/** Facts about a float dtype, under NumPy's names. */
 export function finfo(dtype: DTypeArg): FloatFacts {
   const own = dtypeArg(dtype, 'float32');
   if (own === 'float32')
@@ -121,16 +178,18 @@ export function finfo(dtype: DTypeArg): FloatFacts {
       max: 3.4028234663852886e38,
       min: -3.4028234663852886e38,
       smallestNormal: 2 ** -126,
-      tiny: 2 ** -126,
+      ...layout(23, 8, 6),
       dtype: own,
     };
-  if (own === 'float16') return { bits: 16, eps: 2 ** -10, max: 65504, min: -65504, smallestNormal: 2 ** -14, tiny: 2 ** -14, dtype: own };
-  throw new TypeError(`finfo is about floats, and ${own} is none`);
+  if (own === 'float16')
+    return { bits: 16, eps: 2 ** -10, max: 65504, min: -65504, smallestNormal: 2 ** -14, ...layout(10, 5, 3), dtype: own };
+  throw argumentWrong('finfo', own, 'it is about floats: for whole numbers there is iinfo');
 }
+/** Facts about a dtype of whole numbers. */
 export function iinfo(dtype: DTypeArg): { readonly bits: number; readonly max: number; readonly min: number; readonly dtype: DType } {
   const own = dtypeArg(dtype, 'int32');
   if (own === 'int32') return { bits: 32, max: 2 ** 31 - 1, min: -(2 ** 31), dtype: own };
   if (own === 'uint32') return { bits: 32, max: 2 ** 32 - 1, min: 0, dtype: own };
-  throw new TypeError(`iinfo is about whole numbers, and ${own} is none`);
+  throw argumentWrong('iinfo', own, 'it is about whole numbers: for floats there is finfo');
 }
 export const [float32, float16, int32, uint32, bool] = ['float32', 'float16', 'int32', 'uint32', 'bool'] as const;

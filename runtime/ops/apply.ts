@@ -4,6 +4,7 @@
  * Depends on: core, op.
  */
 import { currentInterpreter, placeInForce, type Numbers } from '../core/interpreter.ts';
+import { notAnArray } from '../core/errors.ts';
 import type { Aval } from '../core/aval.ts';
 import { promote, type DType, type Typed } from '../core/dtype.ts';
 import type { Parameters } from '../core/program.ts';
@@ -28,14 +29,23 @@ export const apply = (op: Entry, operands: readonly Value[], parameters: Paramet
 export function composed<A extends unknown[], R>(name: string, f: (...args: A) => R, numbers: Numbers = 'settings'): (...args: A) => R {
   const call = (...args: A): R => {
     const interpreter = currentInterpreter();
-    return interpreter.composed === undefined ? f(...args) : interpreter.composed(name, f, args, numbers);
+    const former = operation;
+    operation = name;
+    try {
+      return interpreter.composed === undefined ? f(...args) : interpreter.composed(name, f, args, numbers);
+    } finally {
+      operation = former;
+    }
   };
   return Object.defineProperty(call, 'name', { value: name });
 }
+/** The function that is working, for messages. */
+let operation = 'an operation';
 
 /** A number becomes a weakly typed scalar; arrays stay what they are. */
 export function lift(x: ArrayLike): Value {
   if (typeof x === 'number' || typeof x === 'boolean') return currentInterpreter().scalar(x) as Value;
+  if (typeof x !== 'object' || x === null || !('aval' in x)) throw notAnArray(operation, x);
   return x;
 }
 
@@ -47,7 +57,16 @@ export function literalOf(x: Value): number | undefined {
 
 /** The literal `value` with a dtype of its own. */
 export const scalarOf = (value: number, type: Typed): Value =>
-  currentInterpreter().scalar(type.dtype === 'bool' ? value !== 0 : value, type) as Value;
+  currentInterpreter().scalar(type.dtype === 'bool' ? value !== 0 : fitting(value, type.dtype), type) as Value;
+/** A number as an element of the dtype: whole numbers wrap, fractions are cut off. */
+function fitting(value: number, dtype: DType): number {
+  if (dtype === 'float32' || dtype === 'float16') return value;
+  if (Number.isInteger(value)) return dtype === 'int32' ? value | 0 : value >>> 0;
+  if (Number.isNaN(value)) return 0;
+  return dtype === 'int32'
+    ? Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, Math.trunc(value)))
+    : Math.max(0, Math.min(2 ** 32 - 1, Math.trunc(value)));
+}
 
 /** How a number takes part in promotion: a whole number beside arrays of integers stays an integer. */
 export function commonType(operands: readonly Value[]): Typed {

@@ -3,8 +3,11 @@
  *
  * Depends on: core, family, arithmetic.
  */
+import { printAval } from '../core/aval.ts';
+import { isFloat } from '../core/dtype.ts';
+import { wrongDType } from '../core/errors.ts';
 import type { ArrayLike, Entry } from './apply.ts';
-import { apply } from './apply.ts';
+import { apply, scalarOf } from './apply.ts';
 import { applied, nanText, scalarFunction } from './arithmetic.ts';
 import { binary, callable, toBool, together, typed, unary, elementwise, spread, type Binary, type Unary } from './family.ts';
 import { lift } from './apply.ts';
@@ -51,8 +54,19 @@ const bitwise = (id: string, sign: string, logic: string, host: (a: number, b: n
     ([a, b]) => `(${a} ${logic} ${b})`,
     (a, b) => host(a!, b!),
   );
-  return binary(id, { summary, scalar: ([a, b]) => applied(dtypeOf(a!) === 'bool' ? onBools : onIntegers, [a!, b!], dtypeOf(a!)) });
+  const entry = binary(id, { summary, scalar: ([a, b]) => applied(dtypeOf(a!) === 'bool' ? onBools : onIntegers, [a!, b!], dtypeOf(a!)) });
+  return callable(entry, (x: ArrayLike, y: ArrayLike): Value => apply(entry, together(id, wholes(id, [x, y]))), 'values');
 };
+
+/** Operands as they are when all are whole numbers or bools; a number stands for an int32. */
+function wholes(operation: string, operands: readonly ArrayLike[]): readonly Value[] {
+  return operands.map((x) => {
+    if (typeof x === 'number' && Number.isInteger(x)) return scalarOf(x, { dtype: 'int32', weak: true });
+    const value = lift(x);
+    if (isFloat(value.dtype)) throw wrongDType(operation, printAval(value.aval), 'whole numbers or bools');
+    return value;
+  });
+}
 export const bitAnd = bitwise('and', '&', '&&', (a, b) => a & b, 'Bits that both have.');
 export const bitOr = bitwise('or', '|', '||', (a, b) => a | b, 'Bits that either has.');
 export const bitXor = bitwise('xor', '^', '!=', (a, b) => a ^ b, 'Bits that one has and the other has not.');
@@ -67,7 +81,11 @@ const shift = (
   const text = ([a, b]: readonly string[]): string => `(${a} ${sign} u32(${b}))`;
   const onSigned = scalarFunction(id, 1, text, (a, b) => (b! > 31 || b! < 0 ? (sign === '>>' && a! < 0 ? -1 : 0) : signed(a!, b!)));
   const onUnsigned = scalarFunction(`${id}Unsigned`, 1, text, (a, b) => (b! > 31 ? 0 : unsigned(a!, b!)));
-  return binary(id, { summary, scalar: ([a, b]) => applied(dtypeOf(a!) === 'uint32' ? onUnsigned : onSigned, [a!, b!], dtypeOf(a!)) });
+  const entry = binary(id, {
+    summary,
+    scalar: ([a, b]) => applied(dtypeOf(a!) === 'uint32' ? onUnsigned : onSigned, [a!, b!], dtypeOf(a!)),
+  });
+  return callable(entry, (x: ArrayLike, y: ArrayLike): Value => apply(entry, together(id, wholes(id, [x, y]))), 'values');
 };
 export const shiftLeft = shift(
   'shiftLeft',
@@ -96,10 +114,11 @@ const negation = scalarFunction(
   ([x]) => `(!${x})`,
   (x) => 1 - x!,
 );
-export const not: Unary = unary('not', {
+const notEntry = unary('not', {
   summary: 'All bits turned; on bools the opposite.',
   scalar: ([x]) => applied(dtypeOf(x!) === 'bool' ? negation : complement, [x!], dtypeOf(x!)),
 });
+export const not: Unary = callable(notEntry, (x: ArrayLike): Value => apply(notEntry, wholes('not', [x])), 'values');
 
 const populationCount = scalarFunction(
   'bitCount',
@@ -115,6 +134,7 @@ export const bitCount: Unary = unary('bitCount', {
   summary: 'How many bits are set.',
   scalar: ([x]) => applied(populationCount, [x!], dtypeOf(x!)),
 });
+export { wholes };
 
 const nanTest = scalarFunction(
   'isNan',

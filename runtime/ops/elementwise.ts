@@ -107,7 +107,7 @@ export const quotientOf: Binary = binary('quotient', {
     '/',
     'quotient',
     (a, b) => Math.trunc(a / b),
-    (a, b) => (b === 0 ? -1 : Math.trunc(a / b)),
+    (a, b) => (b === 0 ? a : Math.trunc(a / b)), // as WGSL has it, so that devices agree
   ),
 });
 export const rem: Binary = binary('rem', {
@@ -116,7 +116,7 @@ export const rem: Binary = binary('rem', {
     '%',
     'rem',
     (a, b) => a % b,
-    (a, b) => (b === 0 ? a : a % b),
+    (a, b) => (b === 0 ? 0 : a % b),
   ),
   gradient: { saves: 'inputs', rule: ([g], [x, y]) => [g, neg(mul(g!, trunc(div(x!, y!))))] },
 });
@@ -271,15 +271,15 @@ const negUnsigned = scalarFunction(
 export const abs: Unary = unary('abs', { summary: 'Absolute value.', scalar: call('abs', Math.abs), gradient: slope((x) => sign(x)) });
 /** Its gradient needs the result only, which what follows keeps anyway. */
 export const positivePart: Unary = unary('positivePart', {
-  summary: 'The element where it is positive, else 0; NaN becomes 0.',
+  summary: 'The element where it is positive, else 0; NaN stays NaN.',
   scalar: ([x]) => applied(positivePartFunction, [x!], dtypeOf(x!)),
   gradient: { saves: 'output', rule: ([g], [y]) => [where(y!.greater(0), g!, 0)] },
 });
 const positivePartFunction = scalarFunction(
   'positivePart',
   1,
-  ([x]) => `select(0, ${x}, ${x} > 0)`,
-  (x) => (x! > 0 ? x! : 0),
+  ([x]) => `select(${x}, 0, ${x} <= 0)`,
+  (x) => (x! <= 0 ? 0 : x!),
 );
 export const sign: Unary = unary('sign', {
   summary: '-1, 0 or 1.',
@@ -512,8 +512,8 @@ const conversionTo: Readonly<Record<DType, ScalarFunction>> = {
   uint32: scalarFunction(
     'toUint32',
     0,
-    ([x], _, [from]) => (from === 'float32' || from === 'float16' ? `u32(${x})` : `u32(${x})`),
-    (x) => (x! < 0 && Number.isInteger(x!) ? x! >>> 0 : wholeWithin(x!, 0, 2 ** 32 - 1)),
+    ([x]) => `u32(${x})`,
+    (x) => wholeWithin(x!, 0, 2 ** 32 - 1),
   ),
   bool: scalarFunction(
     'toBool',
@@ -522,14 +522,32 @@ const conversionTo: Readonly<Record<DType, ScalarFunction>> = {
     (x) => (x === 0 ? 0 : 1),
   ),
 };
+/** A float is cut off at the ends of the range, as WGSL and XLA have it; NaN becomes 0. */
 const wholeWithin = (x: number, least: number, most: number): number =>
-  Number.isNaN(x) ? 0 : Math.trunc(x) > most && Number.isInteger(x) && x < 2 ** 32 ? x | 0 : Math.min(most, Math.max(least, Math.trunc(x)));
+  Number.isNaN(x) ? 0 : Math.min(most, Math.max(least, Math.trunc(x)));
+/** Integers keep their bits. */
+const sameBits: Readonly<Record<'int32' | 'uint32', ScalarFunction>> = {
+  int32: scalarFunction(
+    'bitsToInt32',
+    0,
+    ([x]) => `i32(${x})`,
+    (x) => x! | 0,
+  ),
+  uint32: scalarFunction(
+    'bitsToUint32',
+    0,
+    ([x]) => `u32(${x})`,
+    (x) => x! >>> 0,
+  ),
+};
+const conversion = (from: DType, to: DType): ScalarFunction =>
+  (to === 'int32' || to === 'uint32') && from !== 'float32' && from !== 'float16' ? sameBits[to] : conversionTo[to];
 
 /** Parameters: { dtype }. */
 export const convert: Entry = {
   ...elementwise('convert', {
     summary: 'The elements in another dtype.',
-    scalar: ([x], { output }) => (dtypeOf(x!) === output.dtype ? x! : applied(conversionTo[output.dtype], [x!], output.dtype)),
+    scalar: ([x], { output }) => (dtypeOf(x!) === output.dtype ? x! : applied(conversion(dtypeOf(x!), output.dtype), [x!], output.dtype)),
     gradient: {
       saves: 'nothing',
       rule: ([g], _saved, _parameters, [from]) => [

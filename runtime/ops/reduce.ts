@@ -6,10 +6,13 @@
  */
 import type { KnownAval } from '../core/aval.ts';
 import { isFloat, type DType } from '../core/dtype.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
+import { printAval } from '../core/aval.ts';
 import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
 import { applied, choose, int, isBelow, nanText, or, scalarFunction } from './arithmetic.ts';
 import { axisOf, borrows, callable, numbers, type Gradient } from './family.ts';
 import { where } from './elementwise.ts';
+import { optionsOf } from './options.ts';
 import type { Scalar, ScalarFunction } from './scalar.ts';
 import type { Value } from './value.ts';
 
@@ -20,6 +23,12 @@ export type ReduceOptions = boolean | { readonly keepdims?: boolean };
 export function axesOf(operation: string, axis: Axis, x: Value): readonly number[] {
   if (axis === null || axis === undefined) return x.shape.map((_, k) => k);
   const list = typeof axis === 'number' ? [axis] : axis;
+  if (!Array.isArray(list))
+    throw argumentWrong(
+      operation,
+      `${describe(axis)} as axis`,
+      'an axis is a number, a list of numbers, or null for all; options come after it',
+    );
   return [...new Set(list.map((a) => axisOf(operation, a, x.aval)))].sort((a, b) => a - b);
 }
 
@@ -231,19 +240,23 @@ const variable = (symbol: symbol, dtype: DType): Scalar => ({ kind: 'variable', 
 export const argmaxEntry: Entry = position('argmax');
 export const argminEntry: Entry = position('argmin');
 
-const keep = (options: ReduceOptions | undefined): boolean => (typeof options === 'boolean' ? options : (options?.keepdims ?? false));
+const keep = (operation: string, options: ReduceOptions | undefined): boolean =>
+  typeof options === 'boolean' ? options : optionsOf(operation, options, { keepdims: false }).keepdims;
 
 function reduce(entry: Entry, prepare: (x: Value) => Value = (x) => x) {
   return callable(entry, (x: ArrayLike, axis?: Axis, options?: ReduceOptions): Value => {
     const value = prepare(lift(x));
     const axes = axesOf(entry.id, axis, value);
+    if (needsElements.includes(entry.id) && axes.some((k) => value.aval.shape[k] === 0))
+      throw shapesDisagree(entry.id, [printAval(value.aval)], 'no elements have no extreme');
     // One element is its own sum, largest and smallest: only the axis goes.
     const single = axes.every((k) => value.aval.shape[k] === 1);
     const reduced =
       axes.length === 0 ? value : single ? value.reshape(value.shape.filter((_, k) => !axes.includes(k))) : apply(entry, [value], { axes });
-    return keep(options) ? reduced.reshape(keptShape(value.shape, axes)) : reduced;
+    return keep(entry.id, options) ? reduced.reshape(keptShape(value.shape, axes)) : reduced;
   });
 }
+const needsElements: readonly string[] = ['max', 'min'];
 const counted = (x: Value): Value => (x.dtype === 'bool' ? x.astype('int32') : x);
 const asBool = (x: Value): Value => (x.dtype === 'bool' ? x : x.notEqual(0));
 
@@ -266,8 +279,10 @@ const positionOf = (entry: Entry) =>
     const value = lift(x);
     const flat = axis === undefined || axis === null;
     const along = flat ? 0 : axisOf(entry.id, axis, value.aval);
+    if ((flat ? value.aval.shape : [value.aval.shape[along]]).includes(0))
+      throw shapesDisagree(entry.id, [printAval(value.aval)], 'no elements have no extreme');
     const found = apply(entry, [flat ? value.reshape([-1]) : value], { axis: along });
-    return keep(options) ? found.reshape(flat ? value.shape.map(() => 1) : keptShape(value.shape, [along])) : found;
+    return keep(entry.id, options) ? found.reshape(flat ? value.shape.map(() => 1) : keptShape(value.shape, [along])) : found;
   });
 export const argmax = positionOf(argmaxEntry);
 export const argmin = positionOf(argminEntry);

@@ -8,11 +8,12 @@
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
 import { isKnown, minus, plus, printDim, productOf, quotient, same, times, type Dim } from '../core/dim.ts';
 import type { DType } from '../core/dtype.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import type { Parameters } from '../core/program.ts';
 import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
 import { added, and, choose, divided, int, isBelow, isEqual, isInside, less, linear, rest, scaled, unravelled } from './arithmetic.ts';
 import { axisOf, borrows, broadcastShape, numbers } from './family.ts';
+import { shapeArg } from './options.ts';
 import { sum } from './reduce.ts';
 import type { Body, Batched } from './op.ts';
 import { constant, type Scalar } from './scalar.ts';
@@ -413,17 +414,33 @@ const converted = (x: Scalar, dtype: DType): Scalar =>
 // Composed, so that a result that is its operand unchanged is an array of its own on a device (another handle, 0 bytes).
 export const reshape = composed('reshape', (x: ArrayLike, shape: number | readonly number[]): Value => {
   const value = lift(x);
-  const wanted = typeof shape === 'number' ? [shape] : shape;
+  const wanted: readonly number[] = typeof shape === 'number' ? [shape] : shape;
+  if (
+    !Array.isArray(wanted) ||
+    wanted.filter((extent) => extent === -1).length > 1 ||
+    !wanted.every((extent) => Number.isInteger(extent) && extent >= -1)
+  )
+    throw argumentWrong(
+      'reshape',
+      `${Array.isArray(wanted) ? `[${wanted.map(String).join(',')}]` : describe(shape)} as a shape for ${printAval(value.aval)}`,
+      'a shape is a list of whole numbers from 0; one of them may be -1 for what is left',
+    );
   const open = wanted.indexOf(-1);
   const others = wanted.reduce((product, extent, k) => (k === open ? product : product * extent), 1);
   const full = open < 0 ? wanted : wanted.map((extent, k) => (k === open ? (others === 0 ? 0 : value.size / others) : extent));
-  if (!full.every(Number.isInteger))
+  if (!full.every(Number.isInteger) || full.reduce((product, extent) => product * extent, 1) !== value.size)
     throw shapesDisagree('reshape', [printAval(value.aval)], `${value.size} elements don't fill [${wanted.join(',')}]`);
   return sameShape(full, value.shape) ? value : apply(reshapeEntry, [value], { shape: full });
 });
 
 export const transpose = composed('transpose', (x: ArrayLike, permutation?: readonly number[] | null): Value => {
   const value = lift(x);
+  if (permutation !== undefined && permutation !== null && !Array.isArray(permutation))
+    throw argumentWrong(
+      'transpose',
+      `${describe(permutation)} as its order`,
+      `give it a list of all axes, like [${value.shape.map((_, k) => value.ndim - 1 - k).join(', ')}]`,
+    );
   const axes = permutation
     ? permutation.map((axis) => axisOf('transpose', axis, value.aval))
     : value.shape.map((_, k) => value.ndim - 1 - k);
@@ -434,6 +451,7 @@ export const transpose = composed('transpose', (x: ArrayLike, permutation?: read
 
 export const broadcastTo = composed('broadcastTo', (x: ArrayLike, shape: readonly number[]): Value => {
   const value = lift(x);
+  shapeArg('broadcastTo', shape);
   if (sameShape(shape, value.shape)) return value;
   const result = broadcastShape('broadcastTo', [value.aval, { shape, dtype: value.dtype }]);
   if (!sameShape(result as readonly number[], shape))
@@ -443,6 +461,8 @@ export const broadcastTo = composed('broadcastTo', (x: ArrayLike, shape: readonl
 
 export function sliceAlong(x: Value, axis: number, start: number, stop: number): Value {
   if (start === 0 && stop === x.shape[axis]) return x;
+  if (!(start >= 0 && stop >= start && stop <= x.shape[axis]!))
+    throw new Error(`internal: shape: [${start}, ${stop}) of axis ${axis} of ${printAval(x.aval)}`);
   return apply(sliceEntry, [x], {
     start: x.shape.map((_, k) => (k === axis ? start : 0)),
     stop: x.shape.map((extent, k) => (k === axis ? stop : extent)),

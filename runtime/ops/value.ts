@@ -7,6 +7,7 @@
 import { isKnown, type Dim } from '../core/dim.ts';
 import { bytesOf, isDType, type DType } from '../core/dtype.ts';
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
+import { argumentWrong, describe } from '../core/errors.ts';
 import { currentInterpreter, type HostArray } from '../core/interpreter.ts';
 import type { HasAval } from '../core/program.ts';
 import type { ArrayLike } from './apply.ts';
@@ -23,9 +24,9 @@ import * as shape from './shape.ts';
 export type DTypeArg = DType | { readonly dtype?: DType | undefined };
 
 export const dtypeArg = (argument: DTypeArg | undefined, otherwise: DType): DType => {
-  const dtype = typeof argument === 'object' ? argument.dtype : argument;
-  if (dtype === undefined) return otherwise;
-  if (!isDType(dtype)) throw new TypeError(`\`${String(dtype)}\` is no dtype: use float32, float16, int32, uint32 or bool`);
+  const dtype: unknown = typeof argument === 'object' && argument !== null ? argument.dtype : argument;
+  if (dtype === undefined || dtype === null) return otherwise;
+  if (!isDType(dtype)) throw argumentWrong('dtype', `${describe(dtype)}, which is no dtype`, 'use float32, float16, int32, uint32 or bool');
   return dtype;
 };
 
@@ -146,7 +147,7 @@ export abstract class Array implements HasAval {
   }
   /** Both of two conditions. */
   logicalAnd(other: ArrayLike): Array {
-    return compare.bitAnd(this, other);
+    return compare.bitAnd(truth(this), truth(other));
   }
 
   sum(axis?: Axis, options?: ReduceOptions): Array {
@@ -234,6 +235,9 @@ export abstract class Array implements HasAval {
     for (let k = 0; k < this.shape[0]!; k++) yield slice(this, k) as this;
   }
 }
+
+const truth = (x: ArrayLike): ArrayLike =>
+  typeof x === 'boolean' || (typeof x === 'object' && x.dtype === 'bool') ? x : compare.notEqual(x, 0);
 
 function unreadable(reader: string): never {
   throw new TypeError(`\`${reader}\`: a number beside arrays has no contents of its own`);
