@@ -252,7 +252,9 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       store.add(file);
       const snapshot = await store.snapshot(pause(token), [file]);
       const unit = snapshot.project.units.get(file);
-      return unit === undefined ? undefined : lifeAt(snapshot.project, unit, positionIn(unit, position), (span) => placeIn(texts, span));
+      return unit === undefined
+        ? undefined
+        : lifeAt(unit, positionIn(unit, position), texts.read(file) ?? '', (span) => placeIn(texts, span));
     },
     async check(paths, { rules: override = {}, explainSilence = false } = {}) {
       const files = [...new Set(paths.flatMap((path) => sourcesUnder(resolve(cwd, path))))].sort();

@@ -1,14 +1,15 @@
 /**
  * Where the life of the array under the caret begins and ends, and who uses it.
  *
- * Read from the lowered function alone, so it answers at once: the first write, the reads, and what frees it.
- * Depends on: lower/ir, libraries, explained, protocol.
+ * Read from the lowered function alone, so it answers at once: the writes, the reads, and what frees it.
+ * Depends on: lower/ir, libraries, explained, life-ranges, protocol.
  */
 import { callOf } from '../libraries/model.ts';
 import { models } from '../libraries/index.ts';
-import { reads, type Event, type Local, type LoweredFunction, type Project, type Span, type Unit } from '../lower/ir.ts';
+import { reads, type Event, type Local, type LoweredFunction, type Span, type Unit } from '../lower/ir.ts';
 import type { Life, LifeRange, Position } from '../protocol.ts';
 import { holdsArrays } from './explained.ts';
+import { readsAny, stretches, usesThrough } from './life-ranges.ts';
 
 /** A named local that stands at an offset. */
 export interface Found {
@@ -89,19 +90,60 @@ function howUsed(event: Event, is: (local: Local) => boolean): Use['how'] {
     : 'reads';
 }
 
-export function lifeAt(_project: Project, unit: Unit, offset: number, place: Place): Pick<Life, 'name' | 'ranges'> | undefined {
+/** The stretches of text in which the array is alive, line by line; `text` is the file's. */
+export function lifeAt(unit: Unit, offset: number, text: string, place: Place): Pick<Life, 'name' | 'ranges'> | undefined {
   const found = find(unit, offset);
   if (found === undefined) return undefined;
   const { born, uses } = usesOf(found);
   const first = born[0];
   if (first === undefined) return undefined;
-  const ranges: LifeRange[] = [{ ...place(first), certain: true, kind: 'born' }];
+  const { fn, local, name } = found;
+  const through = usesThrough(fn, local);
+  const alive = stretches(
+    fn,
+    local,
+    (event) => readsAny(event, through),
+    ({ end }) => end.kind === 'return' && end.value !== undefined && through.has(end.value),
+  );
   const last = uses.at(-1);
-  if (last !== undefined) {
-    const [begin, end] = [place(first).end, place(last.span).start];
-    if (begin.line < end.line || (begin.line === end.line && begin.column < end.column))
-      ranges.push({ start: begin, end, certain: uses.length === 1, kind: 'alive' });
-    ranges.push({ ...place(last.span), certain: true, kind: last.how === 'donates' ? 'donated' : 'lastUse' });
-  }
-  return { name: found.name, ranges };
+  const donations = uses.filter(({ how }) => how === 'donates');
+  const ends = donations.length > 0 ? donations.map(({ span }) => span) : last === undefined ? [] : [last.span];
+  const edges = [...born, ...ends];
+  const ranges: LifeRange[] = [
+    ...born.map((span) => ({ ...place(span), certain: true, kind: 'born' as const })),
+    ...alive.flatMap(({ start, end, certain }) =>
+      linesOf(text, Math.max(start, first.start), end)
+        .flatMap((line) => without(line, edges))
+        .map((line) => ({ ...place({ file: unit.file, ...line }), certain, kind: 'alive' as const })),
+    ),
+    ...ends.map((span) => ({ ...place(span), certain: true, kind: donations.length > 0 ? ('donated' as const) : ('lastUse' as const) })),
+  ];
+  return { name, ranges };
+}
+
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A stretch line by line, from the first letter to the last: space is not underlined. */
+function linesOf(text: string, start: number, end: number): readonly Part[] {
+  const parts: Part[] = [];
+  for (const match of text.slice(start, Math.max(start, end)).matchAll(/\S(?:[^\n]*\S)?/g))
+    parts.push({ start: start + match.index, end: start + match.index + match[0].length });
+  return parts;
+}
+
+/** What is left of a part beside the spans that have a mark of their own. */
+function without(part: Part, spans: readonly Span[]): readonly Part[] {
+  return spans.reduce<readonly Part[]>(
+    (parts, span) =>
+      parts.flatMap(({ start, end }) =>
+        [
+          { start, end: Math.min(end, span.start) },
+          { start: Math.max(start, span.end), end },
+        ].filter((one) => one.start < one.end),
+      ),
+    [part],
+  );
 }

@@ -80,6 +80,78 @@ describe('hover of an array', () => {
   it('says nothing of what is no array', async () => assert.equal(await hovered('main'), ''));
 });
 
+describe('the life of an array', () => {
+  /** The source with a line under each: `=` certain, `-` possible, `^` born, `!` last use, `#` donated. */
+  async function drawn(source: string, word: string): Promise<string> {
+    const workspace = createWorkspace({ cwd: cases });
+    workspace.setText(file, source);
+    const before = source.slice(0, source.indexOf(word)).split('\n');
+    const life = await workspace.life(never, file, { line: before.length, column: before.at(-1)!.length + 1 });
+    const lines = source.split('\n');
+    const under = lines.map((line) => ' '.repeat(line.length).split(''));
+    const letters = { born: '^', lastUse: '!', donated: '#' };
+    for (const { start, end, certain, kind } of life?.ranges ?? []) {
+      for (let line = start.line; line <= end.line; line++) {
+        const from = line === start.line ? start.column - 1 : 0;
+        const to = line === end.line ? end.column - 1 : under[line - 1]!.length;
+        for (let at = from; at < to; at++) under[line - 1]![at] = kind === 'alive' ? (certain ? '=' : '-') : letters[kind];
+      }
+    }
+    return lines.flatMap((line, i) => [line, ...(under[i]!.join('').trim() === '' ? [] : [under[i]!.join('').trimEnd()])]).join('\n');
+  }
+
+  it('is certain where every way uses it, possible where only some do, and none where it is not needed', async () => {
+    const source = `import { np, type Array } from 'tidemark';
+export function total(x: Array, deep: boolean): Array {
+  const h = np.tanh(x);
+  console.log('made');
+  if (deep) {
+    console.log('deep');
+    return h.add(x);
+  } else {
+    console.log('flat');
+  }
+  return x.mul(2);
+}`;
+    assert.equal(
+      await drawn(source, 'h ='),
+      `import { np, type Array } from 'tidemark';
+export function total(x: Array, deep: boolean): Array {
+  const h = np.tanh(x);
+  ^^^^^^^^^^^^^^^^^^^^^
+  console.log('made');
+  --------------------
+  if (deep) {
+  --------
+    console.log('deep');
+    ====================
+    return h.add(x);
+    =======!!!!!!!!
+  } else {
+    console.log('flat');
+  }
+  return x.mul(2);
+}`,
+    );
+  });
+
+  it('goes on through the loop that reads it', async () => {
+    const source = `import { np, type Array } from 'tidemark';
+export async function sum(x: Array, n: number): Promise<void> {
+  const h = np.tanh(x);
+  for (let i = 0; i < n; i++) {
+    using y = h.mul(i);
+    console.log(await y.item());
+  }
+  h.dispose();
+  x.dispose();
+}`;
+    const text = await drawn(source, 'h =');
+    assert.match(text, /console\.log\(await y\.item\(\)\);\n {4}=+\n/, text);
+    assert.match(text, /h\.dispose\(\);\n {2}!+\n {2}x\.dispose\(\);\n\}$/, text);
+  });
+});
+
 describe('a compiled function explained', () => {
   it('has a text for each stage, with lines and names', async () => {
     const workspace = createWorkspace({ cwd: cases });
