@@ -127,8 +127,8 @@ function listedMethod(
     .map((type) => `${type}.${key}`)
     .find((candidate) => candidate in model.calls);
   if (name !== undefined) return { library: life.library, name };
-  // Where operations consume, so does one that no line speaks of.
-  return model.convention === 'consumes' && !life.owner
+  // What no line speaks of follows the convention: any method where operations consume, else those that the library lists.
+  return !life.owner && (model.convention === 'consumes' || model.chained?.includes(key) === true)
     ? { library: life.library, name: `${life.typeName ?? model.arrays[0]}.${key}` }
     : undefined;
 }

@@ -6,10 +6,11 @@
  * purpose ends there, since nobody need use it again. Depends on: walk, collector, state, values.
  */
 import type { LibraryModel } from '../libraries/model.ts';
-import type { ClassId, FunctionId, LoweredClass, LoweredFunction, Project, Span, Unit } from '../lower/ir.ts';
+import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
 import { finish, givenUp } from './aftermath.ts';
 import { Collector, factsOf } from './collector.ts';
 import type { Facts } from './facts.ts';
+import { thisOf } from './frames.ts';
 import { beside } from './relevance.ts';
 import { State } from './state.ts';
 import { emptyFields, objectValue, undefinedValue, type Node, type Value } from './values.ts';
@@ -182,7 +183,8 @@ function parametersFor(walker: Walker, state: State, fn: LoweredFunction): reado
 }
 
 /** Calls `fn` on a state with unknown arguments: the states it leaves. */
-function runAlone(walker: Walker, collector: Collector, fn: LoweredFunction, state: State, self?: Value): readonly State[] {
+function runAlone(walker: Walker, collector: Collector, fn: LoweredFunction, state: State, given?: Value): readonly State[] {
+  const self = given ?? thisOf(walker, state, fn);
   collector.root = fn.id;
   walker.steps = 0;
   const site = { span: fn.span, nameSpan: fn.span, repeated: false, type: { holds: 'unknown' as const }, tag: ' entry' };
@@ -366,11 +368,10 @@ function exportedValues(walker: Walker, collector: Collector, module: FunctionId
   for (const value of walker.base.get(env)?.fields.values() ?? []) {
     if (value.kind !== 'compiled') continue;
     const inner = bottomClosure(value);
-    const target = inner === undefined ? undefined : walker.project.function(inner);
+    const target = walker.project.function(inner ?? '');
     if (target === undefined || collector.visited.has(target.id)) continue;
     const state = freshState(walker, target);
-    collector.root = target.id;
-    walker.steps = 0;
+    [collector.root, walker.steps] = [target.id, 0];
     const args = target.parameters.map((p, i) =>
       walker.unknown(
         state,
@@ -381,10 +382,9 @@ function exportedValues(walker: Walker, collector: Collector, module: FunctionId
         p.name,
       ),
     );
-    const span: Span = value.jit;
     walker.callValue(state, value, undefined, args, {
-      span,
-      nameSpan: span,
+      span: value.jit,
+      nameSpan: value.jit,
       repeated: false,
       type: { holds: 'nothing' },
       tag: ' exported',
@@ -395,5 +395,3 @@ function exportedValues(walker: Walker, collector: Collector, module: FunctionId
 function bottomClosure(value: Value): FunctionId | undefined {
   return value.kind === 'compiled' ? bottomClosure(value.of) : value.kind === 'closure' ? value.function : undefined;
 }
-
-export type { ClassId };

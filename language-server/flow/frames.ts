@@ -98,6 +98,12 @@ export function enter(
   });
 }
 
+/** The object that a method without a class is called on. */
+export function thisOf(walker: Walker, state: State, fn: LoweredFunction): Value | undefined {
+  const type = fn.self === undefined || fn.kind !== 'function' ? undefined : fn.locals[fn.self]?.type;
+  return type === undefined || type.holds === 'nothing' ? undefined : walker.unknown(state, type, `this ${fn.id}`, 'caller', undefined);
+}
+
 /** The environment a function was declared in, when only the function is known. */
 export function enclosing(walker: Walker, state: State, fn: LoweredFunction): ObjectId | undefined {
   if (fn.parent === undefined) return undefined;

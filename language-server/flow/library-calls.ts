@@ -290,8 +290,10 @@ export function result(
       if (condition === undefined || (condition.kind === 'literal' && condition.value !== true))
         return hostValue(`${id};`, { holds: 'nothing', nullable: true });
     }
-    const plain: TypeFact = { ...general(modelOf(engine, library), call, type), promise: false, nullable: false };
-    if (plain.holds === 'nothing' || plain.holds === 'unknown') return hostValue(`${id};`, type);
+    const plain: TypeFact = { ...general(modelOf(engine, library), call, name, type), promise: false, nullable: false };
+    // Where the text has no type, the model's word that arrays come back is all there is.
+    const untyped = plain.holds === 'unknown' && spec === 'creates';
+    if (plain.holds === 'nothing' || (plain.holds === 'unknown' && !untyped)) return hostValue(`${id};`, type);
     const count = call?.countOf === undefined ? undefined : lengthOf(state, args[call.countOf]);
     return make(
       {
@@ -304,7 +306,7 @@ export function result(
         dropped: engine.dropped(state),
         ...(count === undefined ? {} : { count }),
       },
-      plain,
+      untyped ? { holds: 'tree', library } : plain,
     );
   };
   const value = settled(
@@ -324,10 +326,16 @@ export function result(
   return value;
 }
 
-/** An operation of no line yields an array of the general kind, though its declaration says it gives back the type it got. */
-function general(model: LibraryModel, call: Call | undefined, type: TypeFact): TypeFact {
-  const special = call === undefined && type.holds === 'array' && type.name !== undefined && model.unscoped?.includes(type.name) === true;
-  return special && model.arrays[0] !== undefined ? { ...type, name: model.arrays[0] } : type;
+/**
+ * An operation of no line yields an array of the general kind, though its declaration says it gives back the type it got,
+ * and though the text has no type for it.
+ */
+function general(model: LibraryModel, call: Call | undefined, name: string, type: TypeFact): TypeFact {
+  const [kind] = model.arrays;
+  if (call !== undefined || kind === undefined) return type;
+  if (type.holds === 'unknown' && model.chained?.some((method) => name === `${kind}.${method}`) === true)
+    return { holds: 'array', library: model.id, name: kind };
+  return type.holds === 'array' && type.name !== undefined && model.unscoped?.includes(type.name) === true ? { ...type, name: kind } : type;
 }
 
 function recorder(engine: Engine, state: State, id: string, receiver: Value | undefined, args: readonly Value[]): Value {

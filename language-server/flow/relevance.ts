@@ -182,9 +182,19 @@ function matters(type: TypeFact): boolean {
 
 const callees = new WeakMap<LoweredFunction, ReadonlySet<FunctionId>>();
 
+/** Names of methods that are called on values whose type says nothing. */
+function unresolvedIn(fn: LoweredFunction): readonly string[] {
+  return fn.blocks.flatMap(({ events }) =>
+    events.flatMap((event) =>
+      event.kind === 'call' && event.callee.kind === 'value' && event.key?.kind === 'name' ? [event.key.name] : [],
+    ),
+  );
+}
+
 /** Functions that some text of the project calls, reached by a walk or not. */
 export function calledInText(project: Project): ReadonlySet<FunctionId> {
   const all = new Set<FunctionId>();
+  const unresolved = new Set<string>();
   for (const unit of project.units.values()) {
     for (const fn of unit.functions.values()) {
       let own = callees.get(fn);
@@ -199,7 +209,14 @@ export function calledInText(project: Project): ReadonlySet<FunctionId> {
         callees.set(fn, own);
       }
       for (const id of own) all.add(id);
+      for (const name of unresolvedIn(fn)) unresolved.add(name);
     }
   }
+  // A method that was assigned to a prototype may be meant wherever its name is called.
+  for (const unit of project.units.values())
+    for (const fn of unit.functions.values()) {
+      const name = /\.prototype\.([\w$]+)$/.exec(fn.name)?.[1];
+      if (name !== undefined && unresolved.has(name)) all.add(fn.id);
+    }
   return all;
 }

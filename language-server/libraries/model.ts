@@ -103,6 +103,8 @@ export interface LibraryModel {
   readonly metadata: readonly string[];
   /** Property that takes a further reference (`ref`). */
   readonly retain?: string;
+  /** Methods of arrays that read their operands and yield a new array, for texts whose types say nothing. */
+  readonly chained?: readonly string[];
   /** Properties of an owner that hand out parts which another owner may share: who frees them is open from there on. */
   readonly shares?: readonly string[];
   /** Types whose values outlive a `tidy`/`scope` (tf.Variable). */

@@ -15,6 +15,19 @@ const loads: Call = { arguments: { rest: 'reads' }, result: { settles: 'creates'
 const runs: Call = { arguments: { receiver: 'reads', rest: 'reads' }, result: { settles: 'host' }, readsUntilSettled: true };
 const host: Call = { arguments: { rest: 'inspects' }, result: 'host' };
 
+const chained = `
+  abs acos acosh add all any argMax argMin as1D as2D as3D as4D as5D asScalar asType asin asinh atan atan2 atanh avgPool
+  batchNorm batchToSpaceND broadcastTo cast ceil clipByValue clone concat conv1d conv2d conv2dTranspose cos cosh cumprod
+  cumsum depthToSpace depthwiseConv2d dilation2d div divNoNan dot elu equal erf euclideanNorm exp expandDims expm1 flatten
+  floor floorDiv gather greater greaterEqual isFinite isInf isNaN leakyRelu less lessEqual localResponseNormalization log
+  log1p logSigmoid logSoftmax logSumExp logicalAnd logicalNot logicalOr logicalXor matMul max maxPool maximum mean min
+  minimum mirrorPad mod mul neg norm notEqual oneHot onesLike pad pool pow prelu prod reciprocal relu relu6 reshape
+  reshapeAs resizeBilinear resizeNearestNeighbor reverse round rsqrt selu separableConv2d sigmoid sign sin sinh slice
+  softmax softplus spaceToBatchND sqrt square squaredDifference squeeze stack step stridedSlice sub sum tan tanh tile
+  toBool toFloat toInt transpose unsortedSegmentSum where zerosLike`
+  .trim()
+  .split(/\s+/);
+
 export const tfjs: LibraryModel = {
   id: 'tfjs',
   modules: [
@@ -73,6 +86,7 @@ export const tfjs: LibraryModel = {
     'scopeId',
     'isDisposedInternal',
   ],
+  chained,
   shares: ['inputs', 'outputs', 'input', 'output', 'layers', 'weights', 'trainableWeights'],
   unscoped: ['Variable', 'LayersModel', 'Sequential', 'GraphModel', 'SGDOptimizer', 'AdamOptimizer', 'Optimizer'],
   noun: 'tensor',

@@ -6,7 +6,7 @@
 import ts from 'typescript';
 import { bare, copy, expression, external, literal, self, wellKnown } from './expressions.ts';
 import type { Lowering } from './function.ts';
-import type { Argument, BlockId, Event, Key, Local } from './ir.ts';
+import type { Argument, BlockId, Callee, Event, Key, Local, TypeFact } from './ir.ts';
 
 const K = ts.SyntaxKind;
 
@@ -67,7 +67,7 @@ export function keyOf(fn: Lowering, node: ts.PropertyAccessExpression | ts.Eleme
 export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, short: BlockId | undefined): Local {
   const construct = ts.isNewExpression(node);
   const target = bare(node.expression);
-  const callee = fn.file.resolver.callee(node);
+  const callee = methodOfThis(fn, target) ?? fn.file.resolver.callee(node);
   let receiver: Local | undefined;
   let key: Key | undefined;
   let fnLocal: Local | undefined;
@@ -94,7 +94,7 @@ export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, s
     const value = ts.isSpreadElement(argument) ? argument.expression : argument;
     args.push({ local: expression(fn, value), spread: ts.isSpreadElement(argument), span: fn.span(argument) });
   }
-  const to = fn.temporary(fn.type(node));
+  const to = fn.temporary(yielded(fn, node, callee));
   const event: Event = {
     kind: 'call',
     to,
@@ -109,4 +109,24 @@ export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, s
   };
   fn.graph.emit(event);
   return to;
+}
+
+/** A method of `this` in a compiler's state machine, where the checker doesn't see whose `this` it is. */
+function methodOfThis(fn: Lowering, target: ts.Expression): Callee | undefined {
+  if (fn.machine === undefined || fn.selfType === undefined || !ts.isPropertyAccessExpression(target)) return undefined;
+  if (target.expression.kind !== K.ThisKeyword) return undefined;
+  const symbol = fn.file.checker.getPropertyOfType(fn.selfType, target.name.text);
+  return symbol === undefined ? undefined : fn.file.resolver.ofSymbol(symbol);
+}
+
+/** The type of a call; where arguments of no type hide it, a library's declaration may still say that it is an array. */
+function yielded(fn: Lowering, node: ts.CallExpression | ts.NewExpression, callee: Callee): TypeFact {
+  const type = fn.type(node);
+  if (type.holds !== 'unknown' || callee.kind !== 'library' || callee.library === 'standard') return type;
+  const { checker, types } = fn.file;
+  const declaration = checker.getResolvedSignature(node)?.declaration;
+  if (declaration === undefined || ts.isJSDocSignature(declaration)) return type;
+  const signature = checker.getSignatureFromDeclaration(declaration);
+  const declared = signature === undefined ? type : types.of(checker.getReturnTypeOfSignature(signature));
+  return declared.holds === 'array' ? declared : type;
 }

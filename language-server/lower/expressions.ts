@@ -10,6 +10,7 @@ import type { Lowering } from './function.ts';
 import { call, chain, keyOf } from './access.ts';
 import { binary, condition } from './operators.ts';
 import { assignPattern } from './patterns.ts';
+import { isSent } from './state-machine.ts';
 import { nothing, unknownType } from './types.ts';
 
 const K = ts.SyntaxKind;
@@ -40,6 +41,7 @@ export function bare(node: ts.Expression): ts.Expression {
 }
 
 export function expression(fn: Lowering, node: ts.Expression): Local {
+  if (fn.machine !== undefined && isSent(fn.machine, node)) return fn.machine.sent;
   if (ts.isParenthesizedExpression(node)) return expression(fn, node.expression);
   if (ts.isNonNullExpression(node) || ts.isSatisfiesExpression(node)) return expression(fn, node.expression);
   if (ts.isAsExpression(node) || ts.isTypeAssertionExpression(node)) return cast(fn, node);

@@ -26,6 +26,18 @@ export interface FileContext {
   nestedClass(node: ts.ClassLikeDeclaration, parent: Lowering, name: string | undefined): ClassId;
 }
 
+/** The state machine that a compiler made of the function's body, while it is lowered. */
+export interface StateMachine {
+  /** The parameter that holds the states. */
+  readonly states: string;
+  /** What was awaited or caught last. */
+  readonly sent: Local;
+  /** Lowers a returned instruction; false when it is none. */
+  instruction(given: ts.ArrayLiteralExpression): boolean;
+  /** The `try` at this label begins. */
+  enter(from: number): void;
+}
+
 export class Lowering {
   readonly graph = new Graph();
   readonly names = new Map<ts.Symbol, Local>();
@@ -35,6 +47,11 @@ export class Lowering {
   /** The local of `this`; arrows go to the parent. */
   self: Local | undefined;
   readonly isArrow: boolean;
+  /** The type of `this`, where it had to be looked for. */
+  selfType: ts.Type | undefined;
+  machine: StateMachine | undefined;
+  /** The body was asynchronous before a compiler made a state machine of it. */
+  asynchronous = false;
 
   constructor(file: FileContext, id: FunctionId, parent: Lowering | undefined, isArrow: boolean) {
     this.file = file;

@@ -112,7 +112,13 @@ export class Graph {
   }
 
   markLoop(head: BlockId, from: number): void {
-    const body = this.open.slice(from).map((block) => block.id);
+    this.markLoopOf(
+      head,
+      this.open.slice(from).map((block) => block.id),
+    );
+  }
+
+  markLoopOf(head: BlockId, body: readonly BlockId[]): void {
     this.open[head]!.loop = [head, ...body.filter((id) => id !== head)];
   }
 

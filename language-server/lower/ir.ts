@@ -290,6 +290,17 @@ export interface Project {
   class(id: ClassId): LoweredClass | undefined;
 }
 
+/** Libraries that a function's types and calls speak of: a file may have them by `require` alone. */
+export function librariesIn({ locals, blocks }: LoweredFunction): readonly string[] {
+  const typed = locals.flatMap(({ type }) => (type.library === undefined ? [] : [type.library]));
+  const called = blocks.flatMap(({ events }) =>
+    events.flatMap((event) =>
+      event.kind === 'call' && event.callee.kind === 'library' && event.callee.library !== 'standard' ? [event.callee.library] : [],
+    ),
+  );
+  return [...typed, ...called];
+}
+
 /** The locals an event reads, in order. */
 export function reads(event: Event): readonly Local[] {
   const key = (k: Key): readonly Local[] => (k.kind === 'computed' ? [k.local] : []);

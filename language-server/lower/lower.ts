@@ -10,9 +10,11 @@ import type { TypeFacts } from '../program/program.ts';
 import { directivesOf, budgetAbove } from './directives.ts';
 import { bare, closure, expression, literal, propertyName } from './expressions.ts';
 import { Lowering, type FileContext } from './function.ts';
-import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, TypeFact, Unit } from './ir.ts';
+import { librariesIn } from './ir.ts';
+import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, Unit } from './ir.ts';
 import { isFunction, memberName, nameOf, type Naming } from './naming.ts';
 import { bind, withDefault } from './patterns.ts';
+import { isPrototypeMethod, thisType } from './prototypes.ts';
 import { createResolver } from './resolve.ts';
 import { statements } from './statements.ts';
 import { createTypes, nothing } from './types.ts';
@@ -120,7 +122,11 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       return id;
     }
     const fn = new Lowering(file, id, parent, ts.isArrowFunction(node));
-    if (!ts.isArrowFunction(node)) fn.self = fn.graph.local({ name: 'this', kind: 'this', captured: false, type: thisType(node) });
+    if (!ts.isArrowFunction(node)) {
+      fn.selfType = thisType(checker, node);
+      const type = fn.selfType === undefined ? nothing : types.of(fn.selfType);
+      fn.self = fn.graph.local({ name: 'this', kind: 'this', captured: false, type });
+    }
     const parameters: Parameter[] = node.parameters
       .filter((p) => !(ts.isIdentifier(p.name) && p.name.text === 'this'))
       .map((p) => ({
@@ -152,6 +158,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     const isPrivate = ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.PrivateKeyword);
     const isExported =
       exportedNodes.has(node) ||
+      isPrototypeMethod(node) ||
       (classId !== undefined &&
         !isPrivate &&
         !(node.name !== undefined && ts.isPrivateIdentifier(node.name)) &&
@@ -166,7 +173,9 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       kind: kindOf(node),
       span: span(node),
       signature: { file: source.fileName, start: node.getStart(source), end: bodyStart },
-      async: ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.AsyncKeyword) ?? false),
+      async:
+        fn.asynchronous ||
+        (ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.AsyncKeyword) ?? false)),
       generator:
         (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node)) &&
         node.asteriskToken !== undefined,
@@ -181,11 +190,6 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       ...(budget === undefined ? {} : { budgetBytes: budget }),
     });
     return id;
-  }
-
-  function thisType(node: ts.FunctionLikeDeclaration): TypeFact {
-    const holder = node.parent;
-    return ts.isClassLike(holder) ? types.of(checker.getTypeAtLocation(holder)) : nothing;
   }
 
   function lowerClass(node: ts.ClassLikeDeclaration, parent: Lowering, name: string | undefined): void {
@@ -240,8 +244,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     for (const member of node.members)
       if (ts.isPropertyDeclaration(member) && hasModifier(member, ts.SyntaxKind.StaticKeyword) && member.initializer !== undefined) {
         // Static fields live on the class value, which the module makes once.
-        const value = expression(parent, member.initializer);
-        void value;
+        expression(parent, member.initializer);
       }
     classes.set(id, {
       ...common,
@@ -257,7 +260,6 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
 
   const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean =>
     ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === kind) ?? false);
-
   function fieldFact(node: ts.PropertyDeclaration | ts.ParameterDeclaration, name: ts.PropertyName): FieldFact {
     return {
       name: memberName(name),
@@ -360,8 +362,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     blocks: top.graph.finish({ file: source.fileName, start: source.end, end: source.end }),
   });
 
-  for (const fn of functions.values())
-    for (const local of fn.locals) if (local.type.library !== undefined) libraries.add(local.type.library);
+  for (const fn of functions.values()) for (const library of librariesIn(fn)) libraries.add(library);
   const { directives, budgetBytes } = directivesOf(source);
   return {
     file: source.fileName,

@@ -22,14 +22,57 @@ export interface Resolver {
   /** The project's function behind a getter, setter or method at a property access. */
   member(node: ts.PropertyAccessExpression | ts.ElementAccessExpression, kind: 'get' | 'set'): Callee | undefined;
   symbol(node: ts.Node): ts.Symbol | undefined;
+  /** The project's function or class that a symbol always stands for. */
+  ofSymbol(symbol: ts.Symbol): Callee | undefined;
 }
 
 const unaliased = (checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol =>
   symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
 
-/** `require('…')`: old builds keep modules in `var`s that are never written again. */
-const isRequire = (node: ts.Expression): boolean =>
-  ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'require' && node.arguments.length === 1;
+/** What a name always stands for: a variable that nothing assigns to, `exports.f = function …`. */
+function valueOf(declaration: ts.Declaration): ts.Expression | undefined {
+  if (ts.isVariableDeclaration(declaration))
+    return ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const ||
+      (ts.isIdentifier(declaration.name) && !assignedIn(declaration.getSourceFile()).has(declaration.name.text))
+      ? declaration.initializer
+      : undefined;
+  const { parent } = declaration;
+  return ts.isPropertyAccessExpression(declaration) && ts.isBinaryExpression(parent) && parent.left === declaration
+    ? parent.right
+    : undefined;
+}
+
+const isAssignment = (kind: ts.SyntaxKind): boolean => ts.SyntaxKind.FirstAssignment <= kind && kind <= ts.SyntaxKind.LastAssignment;
+const assigned = new WeakMap<ts.SourceFile, ReadonlySet<string>>();
+
+/** Names that a file assigns to, wherever it declares them. */
+function assignedIn(source: ts.SourceFile): ReadonlySet<string> {
+  const known = assigned.get(source);
+  if (known !== undefined) return known;
+  const found = new Set<string>();
+  const target = (node: ts.Node): void => {
+    if (ts.isIdentifier(node)) found.add(node.text);
+    else if (!ts.isPropertyAccessExpression(node) && !ts.isElementAccessExpression(node)) ts.forEachChild(node, target);
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isBinaryExpression(node) && isAssignment(node.operatorToken.kind)) target(node.left);
+    if ((ts.isForOfStatement(node) || ts.isForInStatement(node)) && !ts.isVariableDeclarationList(node.initializer))
+      target(node.initializer);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  assigned.set(source, found);
+  return found;
+}
+
+/** The name in `require('…')`, or in a compiler's `__importStar(require('…'))`: old builds keep modules in `var`s that are never written again. */
+function required(node: ts.Expression): ts.Expression | undefined {
+  if (!ts.isCallExpression(node) || node.arguments.length !== 1) return undefined;
+  const { expression } = node;
+  const name = ts.isPropertyAccessExpression(expression) ? expression.name.text : ts.isIdentifier(expression) ? expression.text : '';
+  if (name === 'require' && ts.isIdentifier(expression)) return node.arguments[0];
+  return /^_+(importStar|interopRequireWildcard)$/.test(name) ? required(node.arguments[0]!) : undefined;
+}
 
 export function createResolver(
   checker: ts.TypeChecker,
@@ -56,8 +99,8 @@ export function createResolver(
         return undefined;
       return { model: left.model, path: [...left.path, node.name.text] };
     }
-    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'require' && node.arguments.length === 1)
-      return module(node.arguments[0]!);
+    const name = required(node);
+    if (name !== undefined) return module(name);
     if (
       ts.isAwaitExpression(node) &&
       ts.isCallExpression(node.expression) &&
@@ -117,16 +160,11 @@ export function createResolver(
       ts.isVariableDeclaration(declaration) &&
       ts.isIdentifier(declaration.name) &&
       declaration.initializer !== undefined &&
-      (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const || isRequire(declaration.initializer))
+      (ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const || required(declaration.initializer) !== undefined)
     ) {
       // `const np = tf.layers`, `const tf = require('…')`: another name for a namespace.
       const init = declaration.initializer;
-      if (
-        ts.isPropertyAccessExpression(init) ||
-        ts.isIdentifier(init) ||
-        (ts.isCallExpression(init) && ts.isIdentifier(init.expression) && init.expression.text === 'require') ||
-        ts.isAwaitExpression(init)
-      ) {
+      if (ts.isPropertyAccessExpression(init) || ts.isIdentifier(init) || required(init) !== undefined || ts.isAwaitExpression(init)) {
         const source = path(init);
         if (source !== undefined && packageOf(declaration) === undefined) return source;
       }
@@ -200,14 +238,9 @@ export function createResolver(
         const classId = classOf(declaration);
         if (classId !== undefined) return { kind: 'class', class: classId };
       }
-      if (
-        ts.isVariableDeclaration(declaration) &&
-        declaration.initializer !== undefined &&
-        ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const
-      ) {
-        const id2 = functionOf(declaration.initializer);
-        if (id2 !== undefined) return { kind: 'user', function: id2, overridable: false };
-      }
+      const value = target.declarations?.length === 1 || ts.isVariableDeclaration(declaration) ? valueOf(declaration) : undefined;
+      const id2 = value === undefined ? undefined : functionOf(value);
+      if (id2 !== undefined) return { kind: 'user', function: id2, overridable: false };
     }
     return undefined;
   }
@@ -217,6 +250,7 @@ export function createResolver(
   return {
     meaning,
     symbol: symbolAt,
+    ofSymbol,
     callee(node) {
       const expression = ts.isTaggedTemplateExpression(node) ? node.tag : node.expression;
       let target: ts.Expression = expression;

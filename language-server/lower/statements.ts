@@ -5,11 +5,12 @@
  * catches. Depends on: expressions, patterns, function, typescript.
  */
 import ts from 'typescript';
-import { bare, closure, copy, expression, literal } from './expressions.ts';
+import { bare, closure, copy, expression, literal, opaque } from './expressions.ts';
 import type { Lowering } from './function.ts';
 import type { BlockId, Local, LocalFact } from './ir.ts';
 import { condition } from './operators.ts';
 import { bind } from './patterns.ts';
+import { asynchronous, instructed, isCompilersOwn } from './state-machine.ts';
 import { nothing, unknownType } from './types.ts';
 
 const K = ts.SyntaxKind;
@@ -70,6 +71,7 @@ function kindOf(list: ts.VariableDeclarationList): LocalFact['kind'] {
 }
 
 export function one(fn: Lowering, node: ts.Statement, labels: readonly string[]): void {
+  if (fn.machine !== undefined && instructed(fn.machine, node)) return;
   if (ts.isBlock(node)) return statements(fn, node.statements, node);
   if (ts.isExpressionStatement(node)) {
     expression(fn, node.expression);
@@ -78,6 +80,7 @@ export function one(fn: Lowering, node: ts.Statement, labels: readonly string[])
   if (ts.isVariableStatement(node)) return declarations(fn, node.declarationList, node);
   if (ts.isIfStatement(node)) return conditional(fn, node);
   if (ts.isReturnStatement(node)) {
+    if (asynchronous(fn, node)) return;
     const value = node.expression === undefined ? undefined : expression(fn, node.expression);
     fn.graph.leave(0);
     fn.graph.end({ kind: 'return', span: fn.span(node), ...(value === undefined ? {} : { value }) });
@@ -121,6 +124,10 @@ export function declarations(fn: Lowering, list: ts.VariableDeclarationList, sta
     }
     const init = bare(declaration.initializer);
     const name = ts.isIdentifier(declaration.name) ? declaration.name.text : undefined;
+    if (name !== undefined && isCompilersOwn(name, declaration.initializer)) {
+      copy(fn, declaration, fn.declare(declaration.name as ts.Identifier, kind), opaque(fn, declaration, [], 'a helper of a compiler'));
+      continue;
+    }
     const value =
       ts.isArrowFunction(init) || ts.isFunctionExpression(init) ? closure(fn, init, name) : expression(fn, declaration.initializer);
     bind(fn, declaration.name, value, kind, list.declarations.length === 1 ? statement : declaration);

@@ -204,15 +204,8 @@ export const cases: Cases = {
     `
   import * as tf from '@tensorflow/tfjs';
   export class Fitted {
-    private readonly tf: any;
     private base: tf.LayersModel | undefined;
     joint: tf.Sequential = tf.sequential();
-    constructor(library: any) {
-      this.tf = library;
-    }
-    sum(t: tf.Tensor): number {
-      return this.tf.tidy(() => t.square().sum().dataSync()[0]!);
-    }
     mean(t: tf.Tensor): number {
       return tf.tidy('mean', () => t.square().mean().dataSync()[0]!);
     }
@@ -232,6 +225,17 @@ export const cases: Cases = {
       } catch (error) {
         console.error(error);
       }
+    }
+  }`,
+    `
+  // @file injected.js
+  import * as tf from '@tensorflow/tfjs';
+  export class Summer {
+    constructor(library) {
+      this.tf = library;
+    }
+    sum(values) {
+      return this.tf.tidy(() => tf.tensor1d(values).square().sum().dataSync()[0]);
     }
   }`,
   ],

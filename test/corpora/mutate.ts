@@ -1,18 +1,20 @@
 /**
  * Forgets one `dispose`, `destroy`, `tidy` or `.ref` in 200 places of the fetched packages and asks whether it is seen:
- * `node --import tsx test/corpora/mutate.ts [PLACES]`.
+ * `node --import tsx test/corpora/mutate.ts [--places N] [NAME…]`.
  *
  * Places are drawn evenly over packages, by a fixed seed. A place counts as reported when its package has an error or
  * warning that it did not have before. For the others, the reasons for silence that appear with the edit are counted by
- * rule. Depends on: fetch.mjs, language-server/workspace.
+ * rule. With names, only their places are run; what was found is kept in the cache, and the sum is over all that was kept.
+ * Depends on: fetch.mjs, language-server/workspace.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { CheckReport } from '../../language-server/protocol.ts';
 import { createWorkspace } from '../../language-server/workspace.ts';
 import { forgettable, type Place as Forgettable } from '../fuzz/forget.ts';
 import { seeded } from '../fuzz/seeded.ts';
+import { cache } from './cache.mjs';
 import { fetchAll } from './fetch.mjs';
 
 interface Place extends Forgettable {
@@ -21,7 +23,17 @@ interface Place extends Forgettable {
   readonly file: string;
 }
 
-const wanted = Number(process.argv[2] ?? 200);
+/** What became of one place: the reports that the edit brought, or why there are none. */
+interface Outcome {
+  readonly place: string;
+  readonly what: string;
+  readonly reports: readonly string[];
+  readonly silence: readonly string[];
+}
+
+const [wantedText = '200'] = process.argv.slice(2).filter((_, i, words) => words[i - 1] === '--places');
+const wanted = Number(wantedText);
+const names = process.argv.slice(2).filter((word, i, words) => !word.startsWith('--') && words[i - 1] !== '--places');
 const random = seeded(4);
 
 const byPackage = fetchAll().map(({ name, folder, files }) => ({
@@ -31,31 +43,69 @@ const byPackage = fetchAll().map(({ name, folder, files }) => ({
 }));
 
 const chosen = draw(byPackage.map(({ places }) => places));
-const counts = new Map<string, [number, number]>();
-const silences = new Map<string, number>();
-let reported = 0;
-for (const folder of new Set(chosen.map((place) => place.folder))) {
-  const places = chosen.filter((place) => place.folder === folder);
+const drawn = byPackage.filter(({ name }) => chosen.some((place) => place.package === name));
+mkdirSync(join(cache, 'mutants'), { recursive: true });
+for (const { name, folder } of drawn) {
+  if (names.length > 0 && !names.includes(name)) continue;
+  const outcomes = await outcomesOf(
+    folder,
+    chosen.filter((place) => place.package === name),
+  );
+  writeFileSync(recordOf(name), JSON.stringify(outcomes));
+  for (const { place, what, reports } of outcomes)
+    console.log(`${reports.length > 0 ? 'reported' : 'silent  '} ${place} ${what}${reports.length > 0 ? ` -> ${reports[0]}` : ''}`);
+}
+sum();
+
+function recordOf(name: string): string {
+  return join(cache, 'mutants', `${name.replaceAll('/', '+')}.json`);
+}
+
+async function outcomesOf(folder: string, places: readonly Place[]): Promise<readonly Outcome[]> {
   const workspace = createWorkspace({ cwd: folder });
   const before = await workspace.check([folder], { explainSilence: true });
+  const outcomes: Outcome[] = [];
   for (const place of places) {
     const path = join(folder, place.file);
     workspace.setText(path, place.text);
     const after = await workspace.check([folder], { explainSilence: true });
     workspace.setText(path, undefined);
-    const seen = fresh(before, after);
-    const count = counts.get(place.what) ?? [0, 0];
-    counts.set(place.what, [count[0] + 1, count[1] + (seen.length > 0 ? 1 : 0)]);
-    if (seen.length > 0) reported++;
-    else for (const reason of freshSilence(before, after)) silences.set(reason, (silences.get(reason) ?? 0) + 1);
-    console.log(
-      `${seen.length > 0 ? 'reported' : 'silent  '} ${place.package} ${place.file}:${place.line} ${place.what}: ${place.source}${seen.length > 0 ? ` -> ${seen[0]}` : ''}`,
-    );
+    const reports = fresh(before, after);
+    outcomes.push({
+      place: nameOf(place),
+      what: place.what,
+      reports,
+      silence: reports.length > 0 ? [] : freshSilence(before, after),
+    });
   }
+  return outcomes;
 }
-for (const [what, [all, found]] of counts) console.log(`${what}: ${found} of ${all}`);
-for (const [reason, count] of [...silences].toSorted((a, b) => b[1] - a[1])) console.log(`silent ${count} × ${reason}`);
-console.log(`${chosen.length} places, ${reported} reported (${((100 * reported) / Math.max(1, chosen.length)).toFixed(0)} %)`);
+
+function nameOf({ package: name, file, line, source }: Place): string {
+  return `${name} ${file}:${line} ${source}`;
+}
+
+/** Prints what is on record for the places that were drawn. */
+function sum(): void {
+  const expected = new Set(chosen.map(nameOf));
+  const outcomes = drawn
+    .filter(({ name }) => existsSync(recordOf(name)))
+    .flatMap(({ name }) => JSON.parse(readFileSync(recordOf(name), 'utf8')) as readonly Outcome[])
+    .filter(({ place }) => expected.has(place));
+  const counts = new Map<string, [number, number]>();
+  const silences = new Map<string, number>();
+  for (const { what, reports, silence } of outcomes) {
+    const count = counts.get(what) ?? [0, 0];
+    counts.set(what, [count[0] + 1, count[1] + (reports.length > 0 ? 1 : 0)]);
+    for (const reason of silence) silences.set(reason, (silences.get(reason) ?? 0) + 1);
+  }
+  for (const [what, [all, found]] of counts) console.log(`${what}: ${found} of ${all}`);
+  for (const [reason, count] of [...silences].toSorted((a, b) => b[1] - a[1])) console.log(`silent ${count} × ${reason}`);
+  const reported = outcomes.filter(({ reports }) => reports.length > 0).length;
+  console.log(
+    `${outcomes.length} of ${chosen.length} places run, ${reported} reported (${((100 * reported) / Math.max(1, outcomes.length)).toFixed(0)} %)`,
+  );
+}
 
 /** One place of each package in turn, until there are enough. */
 function draw(pools: readonly (readonly Place[])[]): readonly Place[] {
@@ -77,7 +127,9 @@ function placesOf(name: string, folder: string, file: string): readonly Place[] 
     .map((place) => ({ ...place, package: name, folder, file }));
 }
 
-const keyOf = ({ rule, file, message }: CheckReport['diagnostics'][number]): string => `${rule} ${file} ${message}`;
+function keyOf({ rule, file, message }: CheckReport['diagnostics'][number]): string {
+  return `${rule} ${file} ${message}`;
+}
 
 function fresh(before: CheckReport, after: CheckReport): readonly string[] {
   const old = new Map<string, number>();
