@@ -10,7 +10,7 @@ import { methods, type SupportFacts } from '../language-server/protocol.ts';
 import { addRuntime } from './add-runtime.ts';
 import type { Client } from './client.ts';
 import { explain } from './explain.ts';
-import { profilePage } from './page.ts';
+import { askForAddress, profilePage } from './page.ts';
 import type { Profiler } from './profile.ts';
 import type { Results } from './results.ts';
 import { openSample } from './sample.ts';
@@ -107,15 +107,21 @@ async function chooseEntry({ profiler }: Parts, uri: vscode.Uri, name: unknown):
     2000,
   );
   const relative = (file: vscode.Uri): string => path.relative(folder.uri.fsPath, file.fsPath).split(path.sep).join('/');
-  const chosen = await vscode.window.showQuickPick(files.map(relative).sort(), {
+  const page: vscode.QuickPickItem = { label: `$(globe) ${vscode.l10n.t('A page in Chrome…')}`, alwaysShow: true };
+  const items: readonly vscode.QuickPickItem[] = [
+    page,
+    ...files.map((file) => ({ label: relative(file) })).sort((a, b) => a.label.localeCompare(b.label)),
+  ];
+  const picked = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t('What runs to profile {0}?', relative(uri)),
-    placeHolder: vscode.l10n.t('a script or a test that calls it'),
+    placeHolder: vscode.l10n.t('a script or a test that calls it, or a page'),
   });
+  const chosen = picked === page ? await askForAddress('http://localhost:5173/') : picked?.label;
   if (chosen === undefined) return;
   const settings = vscode.workspace.getConfiguration('tidemark', folder.uri);
   const entries = settings.get<Record<string, string>>('profile.entries', {});
   await settings.update('profile.entries', { ...entries, [relative(uri)]: chosen }, vscode.ConfigurationTarget.WorkspaceFolder);
-  const entry = vscode.Uri.joinPath(folder.uri, chosen).fsPath;
+  const entry = picked === page ? chosen : vscode.Uri.joinPath(folder.uri, chosen).fsPath;
   await profiler.run({ uri, entry, ...(typeof name === 'string' ? { function: name } : {}) });
 }
 

@@ -23,7 +23,7 @@ export async function profilePage(
   return profiler.run({ uri: file.scheme === 'file' ? file : (folder ?? file), url });
 }
 
-const askForAddress = (value: string): Thenable<string | undefined> =>
+export const askForAddress = (value: string): Thenable<string | undefined> =>
   vscode.window.showInputBox({
     title: vscode.l10n.t('Which page is to be measured?'),
     prompt: vscode.l10n.t('It opens in a Chrome of its own. The numbers come when its tab is closed, or with Cancel.'),

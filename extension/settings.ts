@@ -119,7 +119,7 @@ export const settings: readonly Setting[] = [
   {
     path: 'profile.entries',
     category: 'Profiling',
-    text: 'What is run to measure a file, for example `{ "src/model.ts": "test/model.test.ts" }`. A file that is not named runs itself. Paths are relative to the workspace folder.',
+    text: 'What is run to measure a file, for example `{ "src/model.ts": "test/model.test.ts" }`. A file that is not named runs itself. Paths are relative to the workspace folder; an address such as `http://localhost:5173/` is opened in Chrome.',
     schema: { type: 'object', default: {}, additionalProperties: { type: 'string' } },
     scope: 'resource',
     restricted: true,

@@ -93,7 +93,7 @@ async function measured(context: RunContext, params: ProfileParams, entry: strin
   const before = await session.textsOnDisk(session.openFiles);
   const measure = await sources.measure();
   const profileFile = storage === undefined ? undefined : path.join(storage, `${path.basename(entry).replace(/\W+/g, '-')}.tidemark`);
-  const isPage = params.url !== undefined;
+  const isPage = isAddress(entry);
   const { programs = [], ...outcome } = await measure(
     { entry, isPage, cwd, args: params.args ?? settings.profile?.args ?? [], settings, profileFile, output },
     token,
@@ -122,7 +122,11 @@ function entryOf({ session }: RunContext, { file, entry }: ProfileParams): strin
   const folder = session.folderOf(file);
   const entries = session.settingsFor(file).profile?.entries ?? {};
   const named = entries[path.relative(folder, file).split(path.sep).join('/')];
-  return named === undefined || named === '' ? file : path.resolve(folder, named);
+  if (named === undefined || named === '') return file;
+  return isAddress(named) ? named : path.resolve(folder, named);
 }
+
+/** The entry of a file may be a page. */
+const isAddress = (entry: string): boolean => /^https?:\/\//.test(entry);
 
 const refused = (message: string): ProfileOutcome => ({ state: 'refused', message, report: null, profileFile: null, notReached: false });

@@ -160,6 +160,19 @@ describe('language server', function () {
     );
   });
 
+  it('opens the page that the settings name for a file', async () => {
+    const started: (readonly [string, boolean])[] = [];
+    const opens: Measure = ({ entry, isPage }) => {
+      started.push([entry, isPage]);
+      return Promise.resolve({ state: 'done', message: null, report: report(), profileFile: null });
+    };
+    const wired = await start({ measure: opens, settings: { profile: { entries: { 'train.ts': 'http://localhost:5173/' } } } });
+    await wired.open(file, program);
+    await wired.findings(file, 1);
+    await profile(wired);
+    assert.deepEqual(started, [['http://localhost:5173/', true]]);
+  });
+
   it('has its numbers again after it was killed: fresh where the text is the same, stale where it is not', async () => {
     const storage = path.join(folder, 'storage');
     const first = await start({ measure, storage });

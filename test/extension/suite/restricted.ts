@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { activate, findings, folder, hints, lenses, open, until } from './support.ts';
+import { activate, findings, folder, hints, lensCommand, lenses, open, until } from './support.ts';
 
 describe('Tidemark in Restricted Mode', () => {
   before(activate);
@@ -32,6 +32,20 @@ describe('Tidemark in Restricted Mode', () => {
       60_000,
     );
   });
+
+  it('still explains a compiled function, because nothing is run for it', async () => {
+    const { document } = await open('train-mlp.ts');
+    await until(
+      'the lens',
+      () => lenses(document.uri),
+      (all) => all.some((title) => title.includes(': explain')),
+      120_000,
+    );
+    const { command, arguments: args = [] } = await lensCommand(document.uri, 'tidemark.explain', 'step');
+    const plan = await vscode.commands.executeCommand<vscode.TextDocument>(command, ...args);
+    assert.match(plan.getText(), /no plan of this order needs less than/);
+    await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+  }).timeout(180_000);
 
   it('refuses to run, whichever way it is asked', async () => {
     const { document } = await open('writes.ts');
