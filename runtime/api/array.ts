@@ -176,9 +176,12 @@ export class DonatedArray extends Value {
 
   /** The array behind it, for the one call that takes it. */
   claim(): DeviceArray {
-    if (this.spent) throw donationSpent(printAval(this.aval), 'this donate(…) was used by a call before');
-    if (this.source.isDisposed) throw donationSpent(printAval(this.aval), 'the array is dead already');
+    if (this.spent) throw donationSpent(printAval(this.aval), 'this donate(…) was used by a call before', this.madeAt());
+    if (this.source.isDisposed) throw donationSpent(printAval(this.aval), 'the array is dead already', this.madeAt());
     return this.source;
+  }
+  private madeAt(): string {
+    return printPlace(this.source.buffer.place);
   }
   /** After the call was submitted. */
   spend(): void {

@@ -8,6 +8,7 @@ import { printAval, type KnownAval } from '../core/aval.ts';
 import { donatedTwice } from '../core/errors.ts';
 import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
+import { printPlace } from '../core/stack.ts';
 import { ConstantValue, LiteralValue, Value } from '../ops/value.ts';
 import { checkProgram } from '../ir/check.ts';
 import type { TracedProgram } from '../ir/eval.ts';
@@ -26,7 +27,7 @@ export interface Leaf {
   readonly aval: KnownAval;
 }
 
-export type PlanOptions = Partial<Pick<CompileOptions, 'memory' | 'memoryBudget' | 'paths' | 'argnums' | 'choice'>>;
+export type PlanOptions = Partial<Pick<CompileOptions, 'memory' | 'memoryBudget' | 'name' | 'paths' | 'argnums' | 'choice'>>;
 
 export function compileProgram(program: TracedProgram, donated: readonly boolean[], options: PlanOptions = {}): Executable {
   checkProgram(program);
@@ -101,8 +102,13 @@ function hostContents(value: Exclude<Leaf['value'], DeviceArray>): Parameters<De
 }
 
 /** The same buffer twice in one call, where one of them is donated: nothing has happened yet. */
-function checkClashes(leaves: readonly Leaf[], prepared: readonly Prepared[], captures: readonly DeviceArray[]): void {
+function checkClashes({ leaves, captures, executable, place }: Call, prepared: readonly Prepared[]): void {
   const seen = new Map<Buffer, number>();
+  const callWith = ({ place: madeAt }: Buffer) => ({
+    to: executable.name || 'an operation',
+    at: printPlace(place),
+    madeAt: printPlace(madeAt),
+  });
   leaves.forEach((leaf, k) => {
     const { buffer, array } = prepared[k]!;
     if (array === undefined) return;
@@ -114,12 +120,19 @@ function checkClashes(leaves: readonly Leaf[], prepared: readonly Prepared[], ca
         leaves[before]!.path,
         leaf.path,
         leaf.donated && leaves[before]!.donated ? 'donated twice' : 'donated and also read',
+        callWith(buffer),
       );
   });
   captures.forEach((array) => {
     const k = seen.get(array.buffer);
     if (k !== undefined && leaves[k]!.donated)
-      throw donatedTwice(printAval(array.aval), leaves[k]!.path, 'a value that the function closes over', 'donated and also read');
+      throw donatedTwice(
+        printAval(array.aval),
+        leaves[k]!.path,
+        'a value that the function closes over',
+        'donated and also read',
+        callWith(array.buffer),
+      );
   });
 }
 
@@ -134,14 +147,15 @@ export interface Call {
 }
 
 /** Runs; donated arrays are dead afterwards, and alive when it throws before the submit. */
-export function runCall({ executable, leaves, captures, weak, place, consumed }: Call): readonly DeviceArray[] {
+export function runCall(call: Call): readonly DeviceArray[] {
+  const { executable, leaves, captures, weak, place, consumed } = call;
   const target = device();
   const uploaded: Buffer[] = [];
   let submitted = false;
   try {
     const prepared = leaves.map((leaf) => prepare(leaf, place, uploaded));
     for (const array of captures) array.ensureAlive();
-    checkClashes(leaves, prepared, captures);
+    checkClashes(call, prepared);
     const buffers = [...prepared.map((p) => p.buffer), ...captures.map((array) => array.buffer)];
     const results = target.run(executable, buffers, place, {
       ...(consumed && consumed.length > 0 ? { consumed } : {}),

@@ -1,26 +1,26 @@
 /**
  * `jit`: a function of trees as a compiled program, traced once per shapes, dtypes and static arguments.
  *
- * Depends on: core, ops, trace, ir, compile, execute, parameters.
+ * Depends on: core, ops, trace, ir, compile, arguments, bound-name, execute, parameters, plans.
  */
 import { knownBytes, printAval } from '../core/aval.ts';
 import { readBytes } from '../core/bytes.ts';
 import { bytesText, donationUnusable } from '../core/errors.ts';
-import type { DType } from '../core/dtype.ts';
-import { currentInterpreter, placeInForce, type HostArray } from '../core/interpreter.ts';
+import { currentInterpreter, placeInForce } from '../core/interpreter.ts';
 import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
-import { userPlace } from '../core/stack.ts';
-import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
+import { printPlace, userPlace } from '../core/stack.ts';
+import { flatten, leafPaths, rebuild, type Structure } from '../core/tree.ts';
 import { Value } from '../ops/value.ts';
 import { printProgram } from '../ir/print.ts';
 import type { TracedProgram } from '../ir/eval.ts';
-import { asValue, knownAvalOf, trace } from '../trace/trace.ts';
+import { asValue, trace } from '../trace/trace.ts';
 import type { Analysis, Better, Executable } from '../compile/executable.ts';
 import { currentSink, nowMs } from '../device/memory-events.ts';
-import { DonatedArray } from './array.ts';
+import { readArguments, type Arguments, type Naming } from './arguments.ts';
+import { displayName } from './bound-name.ts';
 import { device } from './current.ts';
-import { capturesOf, runCall, type Captured, type Leaf, type PlanOptions } from './execute.ts';
+import { capturesOf, runCall, type Captured, type PlanOptions } from './execute.ts';
 import { parametersOf, type Parameters } from './parameters.ts';
 import { compilePlanned, searchLater } from './plans.ts';
 
@@ -84,17 +84,17 @@ const listOf = <T>(value: T | readonly T[] | undefined): readonly T[] =>
   value === undefined ? [] : Array.isArray(value) ? (value as readonly T[]) : [value as T];
 
 /** Positions counted from 0, checked against the parameters. */
-function positionsOf(option: string, given: readonly number[], parameters: Parameters | undefined, name: string): readonly number[] {
+function positionsOf(option: string, given: readonly number[], parameters: Parameters | undefined, name: Naming): readonly number[] {
   const count = parameters === undefined || parameters.open ? undefined : parameters.names.length;
   return given.map((position) => {
     const own = position < 0 && count !== undefined ? position + count : position;
     if (!Number.isInteger(own) || own < 0 || (count !== undefined && own >= count))
-      throw new TypeError(`jit of \`${name}\`: ${option} has ${position}, and it takes ${count ?? 'no such'} arguments`);
+      throw new TypeError(`jit of \`${name()}\`: ${option} has ${position}, and it takes ${count ?? 'no such'} arguments`);
     return own;
   });
 }
 
-function namedPositions(given: readonly string[], parameters: Parameters | undefined, name: string): readonly number[] {
+function namedPositions(given: readonly string[], parameters: Parameters | undefined, name: Naming): readonly number[] {
   return given.map((own) => {
     const names = parameters?.names ?? [];
     if (names.includes(own)) return names.indexOf(own);
@@ -108,17 +108,17 @@ function namedPositions(given: readonly string[], parameters: Parameters | undef
         ? 'its parameters have no names here'
         : `its parameters are ${parameters.names.map((n) => n ?? '{…}').join(', ')}`;
     throw new TypeError(
-      `jit of \`${name}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`,
+      `jit of \`${name()}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`,
     );
   });
 }
 
-function bytesOfBudget(budget: number | string | undefined, name: string): number | undefined {
+function bytesOfBudget(budget: number | string | undefined, name: Naming): number | undefined {
   if (budget === undefined) return undefined;
   const bytes = typeof budget === 'number' ? budget : readBytes(budget);
   if (bytes === undefined || !(bytes > 0))
     throw new TypeError(
-      `jit of \`${name}\`: memoryBudget is ${typeof budget === 'string' ? `"${budget}"` : budget}, and takes bytes, or a size like "512MiB"`,
+      `jit of \`${name()}\`: memoryBudget is ${typeof budget === 'string' ? `"${budget}"` : budget}, and takes bytes, or a size like "512MiB"`,
     );
   return bytes;
 }
@@ -136,7 +136,8 @@ export function jitFunction(
   source: JitSource = {},
 ): Call & { lower: (...args: unknown[]) => Lowered; dispose: () => void } & Donating {
   const original = source.original ?? f;
-  const name = original.name || 'anonymous';
+  const made = userPlace();
+  const name: Naming = () => displayName(original.name, made);
   const parameters = parametersOf(original);
   const statics = positionsOf('staticArgnums', listOf(options.staticArgnums), parameters, name);
   const donated = [
@@ -146,27 +147,29 @@ export function jitFunction(
     ]),
   ];
   const both = donated.find((position) => statics.includes(position));
-  if (both !== undefined) throw new TypeError(`jit of \`${name}\`: argument ${both} is static and donated, and can be only one of them`);
+  if (both !== undefined) throw new TypeError(`jit of \`${name()}\`: argument ${both} is static and donated, and can be only one of them`);
   const memoryBudget = bytesOfBudget(options.memoryBudget, name);
   const plan: PlanOptions = {
     ...(options.memory ? { memory: options.memory } : {}),
     ...(memoryBudget !== undefined ? { memoryBudget } : {}),
   };
   const cache = new Map<string, Traced>();
+  let last: Arguments | undefined;
 
   const argumentsOf = (args: readonly unknown[]): Arguments => readArguments(args, { statics, donated, parameters, name });
   const tracedFor = (given: Arguments, self: unknown, place: Place | undefined): Traced => {
     const known = cache.get(given.key);
     if (known !== undefined && known.captured.device === device()) return withBetterPlan(known);
-    if (cache.size > 0)
+    if (last !== undefined)
       currentSink()?.({
         kind: 'mark',
         at: nowMs(),
         name: 'retrace',
-        text: `${name}: ${given.leaves.map((leaf) => printAval(leaf.aval)).join(' ')}`,
+        text: retraceText(name(), last, given, cache.size + 1),
       });
-    const made = traceCall(f, given, { self, name, plan, place });
-    if (source.automatic !== true) refuseUnusable(made.executable, given, options);
+    last = given;
+    const made = traceCall(f, given, { self, name, plan, original: original.name });
+    if (source.automatic !== true) refuseUnusable(made.executable, given, { options, place });
     cache.set(given.key, made);
     if (plan.memory === undefined && plan.memoryBudget === undefined)
       searchLater(made.executable, (better) => {
@@ -188,7 +191,7 @@ export function jitFunction(
     const given = argumentsOf(args);
     const known = cache.get(given.key);
     const { executable, program } =
-      known === undefined ? traceCall(f, given, { self: undefined, name, plan, place: userPlace() }) : withBetterPlan(known);
+      known === undefined ? traceCall(f, given, { self: undefined, name, plan, original: original.name }) : withBetterPlan(known);
     return lowered(executable, program, given);
   };
   const dispose = (): void => {
@@ -196,7 +199,7 @@ export function jitFunction(
       for (const array of captured.arrays) if (captured.own.includes(array.buffer)) array.dispose();
     cache.clear();
   };
-  return Object.assign(Object.defineProperty(call, 'name', { value: name }), {
+  return Object.assign(Object.defineProperty(call, 'name', { get: name, configurable: true }), {
     lower,
     dispose,
     ...(donated.length > 0 ? { [donatedPositions]: donated } : {}),
@@ -210,114 +213,30 @@ function withBetterPlan(traced: Traced): Traced {
   return traced;
 }
 
-interface Arguments {
-  readonly key: string;
-  readonly leaves: readonly Leaf[];
-  /** For each leaf the position of its argument. */
-  readonly argnums: readonly number[];
-  readonly withLeaves: (values: readonly Value[]) => unknown[];
-}
-
-interface Reading {
-  readonly statics: readonly number[];
-  readonly donated: readonly number[];
-  readonly parameters: Parameters | undefined;
-  readonly name: string;
-}
-
-function readArguments(args: readonly unknown[], { statics, donated, parameters, name }: Reading): Arguments {
-  const leaves: Leaf[] = [];
-  const argnums: number[] = [];
-  const forms: (Structure | undefined)[] = [];
-  const key: string[] = [];
-  args.forEach((arg, position) => {
-    if (statics.includes(position)) {
-      forms.push(undefined);
-      key.push(`static ${staticKey(arg)}`);
-      return;
-    }
-    const flat = flatten(arg);
-    const paths = leafPaths(flat.structure, parameters?.names[position] ?? `argument ${position}`);
-    forms.push(flat.structure);
-    key.push(printStructure(flat.structure));
-    flat.leaves.forEach((leaf, k) => {
-      const own = leafOf(leaf, paths[k]!, name, donated.includes(position));
-      leaves.push(own);
-      argnums.push(position);
-      key.push(`${printAval(own.aval)}${own.aval.weak ? '*' : ''}${own.donated ? '!' : ''}`);
-    });
+/** What is different this time, by the paths of the arguments. */
+function retraceText(name: string, before: Arguments, given: Arguments, programs: number): string {
+  const former = new Map(before.leaves.map((leaf) => [leaf.path, leaf.aval]));
+  const changed = given.leaves.flatMap(({ path, aval }) => {
+    const was = former.get(path);
+    return was !== undefined && printAval(was) === printAval(aval)
+      ? []
+      : [`${path} ${was === undefined ? 'nothing' : printAval(was)} → ${printAval(aval)}`];
   });
-  const withLeaves = (values: readonly Value[]): unknown[] => {
-    let next = 0;
-    return args.map((arg, position) => {
-      const form = forms[position];
-      if (form === undefined) return arg;
-      const count = argnums.filter((argnum) => argnum === position).length;
-      return rebuild(form, values.slice(next, (next += count)));
-    });
-  };
-  return { key: key.join(' '), leaves, argnums, withLeaves };
-}
-
-function leafOf(leaf: unknown, path: string, name: string, donated: boolean): Leaf {
-  if (leaf instanceof Value) {
-    return { value: leaf, path, donated: donated || leaf instanceof DonatedArray, aval: knownAvalOf(leaf) };
-  }
-  if (typeof leaf === 'number') return { value: leaf, path, donated, aval: { shape: [], dtype: 'float32', weak: true } };
-  if (typeof leaf === 'boolean') return { value: leaf, path, donated, aval: { shape: [], dtype: 'bool' } };
-  const dtype = hostDType(leaf);
-  if (dtype !== undefined) return { value: leaf as HostArray, path, donated, aval: { shape: [(leaf as HostArray).length], dtype } };
-  throw new TypeError(
-    `jit of \`${name}\`: \`${path}\` is ${typeof leaf === 'object' ? `an object of class ${leaf?.constructor?.name ?? 'none'}` : `a ${typeof leaf}`}, and only trees of arrays and numbers are traced; name it in staticArgnums`,
-  );
-}
-
-/** The dtype of a typed array as an argument. */
-const hostDType = (leaf: unknown): DType | undefined =>
-  leaf instanceof Float32Array
-    ? 'float32'
-    : leaf instanceof Int32Array
-      ? 'int32'
-      : leaf instanceof Uint32Array
-        ? 'uint32'
-        : leaf instanceof Uint16Array
-          ? 'float16'
-          : leaf instanceof Uint8Array
-            ? 'bool'
-            : undefined;
-
-const identities = new WeakMap<object, number>();
-let lastIdentity = 0;
-/** Plain values by what they say, everything else by identity. */
-function staticKey(value: unknown): string {
-  if (
-    typeof value === 'function' ||
-    (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype)
-  ) {
-    const known = identities.get(value) ?? ++lastIdentity;
-    identities.set(value, known);
-    return `#${known}`;
-  }
-  if (typeof value === 'object' && value !== null)
-    return Array.isArray(value)
-      ? `[${value.map(staticKey).join(',')}]`
-      : `{${Object.entries(value)
-          .map(([k, v]) => `${JSON.stringify(k)}:${staticKey(v)}`)
-          .join(',')}}`;
-  return `${typeof value}:${Object.is(value, -0) ? '-0' : String(value)}`;
+  return `${name}: ${changed.length === 0 ? 'a static argument, the structure, or what is donated changed' : changed.join(', ')}; ${programs} programs`;
 }
 
 interface TraceContext {
   readonly self: unknown;
-  readonly name: string;
+  readonly name: Naming;
   readonly plan: PlanOptions;
-  readonly place: Place | undefined;
+  /** The function's own name, which the program has. */
+  readonly original: string;
 }
 
-function traceCall(f: Call, given: Arguments, { self, name, plan }: TraceContext): Traced {
+function traceCall(f: Call, given: Arguments, { self, name, plan, original }: TraceContext): Traced {
   let result: Structure | undefined;
   const program = trace(
-    name,
+    original || 'anonymous',
     (values) => {
       const flat = flatten(f.apply(self, given.withLeaves(values)));
       result = flat.structure;
@@ -327,7 +246,12 @@ function traceCall(f: Call, given: Arguments, { self, name, plan }: TraceContext
     given.leaves.map((leaf) => leaf.aval),
   );
   const donated = given.leaves.map((leaf) => leaf.donated);
-  const executable = compilePlanned(program, donated, { ...plan, paths: given.leaves.map((leaf) => leaf.path), argnums: given.argnums });
+  const executable = compilePlanned(program, donated, {
+    ...plan,
+    name: name(),
+    paths: given.leaves.map((leaf) => leaf.path),
+    argnums: given.argnums,
+  });
   return {
     program,
     executable,
@@ -339,7 +263,11 @@ function traceCall(f: Call, given: Arguments, { self, name, plan }: TraceContext
 }
 
 /** Donations with which the planned peak is the same as without: one warning, or an error before anything ran. */
-function refuseUnusable(executable: Executable, given: Arguments, options: JitOptions): void {
+function refuseUnusable(
+  executable: Executable,
+  given: Arguments,
+  { options, place }: { readonly options: JitOptions; readonly place: Place | undefined },
+): void {
   const useless = executable.analysis.donated.filter(({ input, outcome }) => {
     const leaf = given.leaves[input];
     if (outcome === 'aliased' || leaf === undefined || !(leaf.value instanceof Value) || knownBytes(leaf.aval) === 0) return false;
@@ -357,7 +285,7 @@ function refuseUnusable(executable: Executable, given: Arguments, options: JitOp
     ({ input, bytes, reason }) =>
       `\`${given.leaves[input]!.path}\` ${printAval(given.leaves[input]!.aval)}, ${bytesText(bytes)}: ${reason ?? 'no output can take its buffer'}`,
   );
-  const error = donationUnusable(executable.name, entries);
+  const error = donationUnusable(executable.name, printPlace(place), entries);
   if (options.donate === 'strict') throw error;
   console.warn(error.message);
 }

@@ -4,7 +4,6 @@
  * `stats` has the keys of JAX's `memory_stats()`; `profile` is a file that pprof reads, of what is alive, or of what was
  * alive at the peak once `trackPeak` was called. Depends on: core, events, device, current.
  */
-import type { KnownAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
 import type { Frame } from '../events/event.ts';
 import { createLedger } from '../events/ledger.ts';
@@ -96,9 +95,9 @@ export function trackPeak(): () => void {
   let ledger = createLedger();
   let fold = peak();
   const seed = (): void => {
-    for (const { id, bytes, aval, place } of device().live()) take(id, bytes, aval, place);
+    for (const buffer of device().live()) take(buffer);
   };
-  const take = (id: number, bytes: number, aval: KnownAval, place: Frame | undefined): void => {
+  const take = ({ id, bytes, aval, place, role }: Buffer): void => {
     if (place !== undefined) ledger.take({ kind: 'place', id: -id, frames: [place] });
     const change = ledger.take({
       kind: 'allocate',
@@ -110,6 +109,7 @@ export function trackPeak(): () => void {
       what: 'array',
       shape: aval.shape,
       dtype: aval.dtype,
+      ...(role === undefined ? {} : { role }),
     });
     if (change !== undefined) fold.take(change);
   };
@@ -142,7 +142,7 @@ export function profile({ at = 'now' }: { readonly at?: 'now' | 'peak' } = {}): 
   const places = new Map<number, readonly Frame[]>();
   const alive = device()
     .live()
-    .map(({ id, bytes, aval, place }, order): Alive => {
+    .map(({ id, bytes, aval, place, role }, order): Alive => {
       if (place !== undefined) places.set(id, [place]);
       return {
         kind: 'allocation',
@@ -156,6 +156,7 @@ export function profile({ at = 'now' }: { readonly at?: 'now' | 'peak' } = {}): 
           order,
           shape: aval.shape,
           dtype: aval.dtype,
+          ...(role === undefined ? {} : { role }),
         },
       };
     });

@@ -39,9 +39,19 @@ export type Step =
   | { readonly kind: 'while'; readonly condition: readonly Step[]; readonly predicate: Location; readonly body: readonly Step[] }
   | { readonly kind: 'choice'; readonly index: Location; readonly branches: readonly (readonly Step[])[] };
 
+/** Made by differentiation, or computed a second time. */
+export type Role = 'gradient' | 'again';
+
 export type OutputPlan =
   /** Cut out of its region when the call ends. `alias`: it has the whole buffer of that donated input. */
-  | { readonly kind: 'stored'; readonly aval: KnownAval; readonly at: Location; readonly bytes: number; readonly alias?: number }
+  | {
+      readonly kind: 'stored';
+      readonly aval: KnownAval;
+      readonly at: Location;
+      readonly bytes: number;
+      readonly alias?: number;
+      readonly role?: Role;
+    }
   /** Input `input` unchanged: nothing is copied. */
   | { readonly kind: 'forwarded'; readonly aval: KnownAval; readonly input: number };
 
@@ -100,7 +110,7 @@ export interface StoredValue {
   readonly born: number;
   readonly dies: number;
   readonly what: 'argument' | 'temp' | 'output';
-  readonly role?: 'gradient' | 'again';
+  readonly role?: Role;
   readonly reuses?: number;
   readonly region?: number;
   readonly offset?: number;
@@ -146,6 +156,8 @@ export interface CompileOptions {
   readonly memory?: 'fast' | 'min';
   /** Most bytes that the plan may need, arguments included: values are recomputed until it fits, or compiling fails. */
   readonly memoryBudget?: number;
+  /** What the program is called in messages; absent: its own name. */
+  readonly name?: string;
   /** How people write each argument leaf: `params.w`. */
   readonly paths?: readonly string[];
   /** For each argument leaf the position of its argument, for `whatIf`; absent: each leaf is an argument of its own. */

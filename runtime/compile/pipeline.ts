@@ -12,8 +12,9 @@ import type { Op } from '../ops/op.ts';
 import { analyse, argumentBytesOf, peakOf } from './analyse.ts';
 import { withinBudget, type Planned } from './budget.ts';
 import { makeBodies, type Bodies } from './control.ts';
+import { madeBy } from './copies.ts';
 import { emit } from './emit.ts';
-import type { CompileOptions, Executable, OutputPlan, Recomputed, Step } from './executable.ts';
+import type { CompileOptions, Executable, OutputPlan, Recomputed, Role, Step } from './executable.ts';
 import type { Eagerness } from './decide.ts';
 import { fuse, type Fused, type FuseOptions, type Node } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
@@ -185,7 +186,7 @@ function chosenFor(form: FusedProgram, donated: readonly boolean[], looks: numbe
 function choose(
   fusedProgram: FusedProgram,
   donated: readonly boolean[],
-  { memory, memoryBudget: budget, paths, choice }: CompileOptions,
+  { memory, memoryBudget: budget, name, paths, choice }: CompileOptions,
 ): Chosen {
   const looks = memory === 'min' ? patientLooks : looksAtOnce;
   const start = chosenFor(fusedProgram, donated, looks, []);
@@ -201,7 +202,7 @@ function choose(
     plan: (flat) => chosenFor(fuseQuickly(program, flat), donated, 0, []),
     finish: ({ flat, recomputed }) => chosenFor(fuseFlat(program, flat), donated, looks, recomputed),
     searched: ({ form, recomputed }) => chosenFor(form, donated, Math.max(looks, budgetLooks), recomputed),
-    name: program.name,
+    name: name ?? program.name,
     paths: program.inputs.map((_, i) => paths?.[i] ?? `${i}`),
   });
 }
@@ -230,7 +231,7 @@ function executableOf(program: Program<Op>, choice: Chosen, options: CompileOpti
   const paths = program.inputs.map((_, i) => options.paths?.[i] ?? `${i}`);
   const executable: Executable = {
     ...(improves === undefined ? {} : { improves }),
-    name: program.name,
+    name: options.name ?? program.name,
     program,
     target: options.target,
     inputs: flat.inputs.map(({ aval }) => aval),
@@ -280,7 +281,14 @@ function outputPlan(variable: Variable, inputs: readonly Variable[], chosen: Lay
   const at = chosen.locationOf(variable);
   const bytes = roundedBytes(variable.aval);
   const alias = at.region > 0 && at.offset === 0 && roundedBytes(inputs[at.region - 1]!.aval) === bytes ? { alias: at.region - 1 } : {};
-  return { kind: 'stored', aval: variable.aval, at, bytes, ...alias };
+  const role = roleOf(variable, chosen);
+  return { kind: 'stored', aval: variable.aval, at, bytes, ...alias, ...(role === undefined ? {} : { role }) };
+}
+
+function roleOf(variable: Variable, { order, stored }: Layout): Role | undefined {
+  const root = stored.rootOf(variable);
+  const node = order.find(({ results }) => results.includes(root));
+  return node === undefined ? undefined : madeBy(node, node.results.indexOf(root)).role;
 }
 
 /** Offsets in the arena that no value spans at any time: it may be divided there. */

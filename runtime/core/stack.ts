@@ -79,7 +79,7 @@ interface SourceMaps {
 }
 
 /** Where the text was written, when Node knows the file's source map (TypeScript run by a loader); else the place as it ran. */
-function written(place: Place): Place {
+export function written(place: Place): Place {
   const node = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process;
   const maps = node?.getBuiltinModule?.('node:module') as SourceMaps | undefined;
   const map = maps?.findSourceMap(place.file) ?? maps?.findSourceMap(place.file.replace(/^file:\/\//, ''));

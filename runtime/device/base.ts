@@ -13,7 +13,7 @@ import { knownBytes, printAval, type KnownAval } from '../core/aval.ts';
 import { printPlace } from '../core/stack.ts';
 import { deviceLost, halfUnavailable, outOfMemory } from '../core/errors.ts';
 import type { Place } from '../core/source.ts';
-import type { Executable, Location } from '../compile/executable.ts';
+import type { Executable, Location, Role } from '../compile/executable.ts';
 import { NoRoom, type Allocation, type Allocator, type AllocatorOptions, makeAllocator } from './allocator.ts';
 import { shifted, type Backend, type Resolve, type Spot } from './backend.ts';
 import type { Buffer, Dead, Device, FreedBy, RunOptions, TypedArray } from './device.ts';
@@ -21,6 +21,8 @@ import { makeDoubts } from './doubts.ts';
 import { makeEventWriter, nextId } from './memory-events.ts';
 import { makeRunWriter } from './run-events.ts';
 import { arrayOf, filled, viewOf } from './typed-arrays.ts';
+
+const roleIn = ({ role }: { readonly role?: Role | undefined }) => (role === undefined ? {} : { role });
 
 interface Handle extends Buffer {
   dead: Dead | undefined;
@@ -139,18 +141,27 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
       synchronous: settings.collect !== undefined,
     };
   };
-  const handleOn = (allocation: Allocation, aval: KnownAval, place: Place | undefined): Handle => {
+  const handleOn = (allocation: Allocation, aval: KnownAval, place: Place | undefined, role?: Role): Handle => {
     const { slab, offset, bytes } = allocation;
-    const handle: Handle = { id: nextId(), bytes, aval, place, dead: undefined, address: { slab, offset }, allocation };
+    const handle: Handle = {
+      id: nextId(),
+      bytes,
+      aval,
+      place,
+      dead: undefined,
+      address: { slab, offset },
+      allocation,
+      ...roleIn({ role }),
+    };
     live.set(handle.id, handle);
     return handle;
   };
-  const announce = ({ id, bytes, aval, place, allocation }: Handle): void => {
+  const announce = ({ id, bytes, aval, place, allocation, role }: Handle): void => {
     if (!events.listening()) return;
     const slab = bytes === 0 ? undefined : reservations.get(allocation.slab);
     const { shape, dtype } = aval;
     const piece = slab === undefined ? {} : { slab, offset: allocation.offset };
-    events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape, dtype, ...piece });
+    events.write({ kind: 'allocate', id, bytes, place, layer: 'tidemark', what: 'array', shape, dtype, ...roleIn({ role }), ...piece });
   };
   const own = (buffer: Buffer): Handle => {
     const handle = live.get(buffer.id);
@@ -239,7 +250,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
         allocation,
         inside.map(({ output }) => ({ offset: output.at.offset - from, bytes: output.bytes })),
       );
-      inside.forEach(({ i, output }, k) => made.set(i, handleOn(pieces[k]!, output.aval, place)));
+      inside.forEach(({ i, output }, k) => made.set(i, handleOn(pieces[k]!, output.aval, place, output.role)));
     };
     const outcomes = new Map(executable.analysis.donated.map((outcome) => [outcome.input, outcome]));
     handles.forEach((handle, input) => {
@@ -256,11 +267,11 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     });
     executable.outputs.forEach((output, i) => {
       if (output.kind === 'stored' && output.bytes === 0)
-        made.set(i, handleOn({ slab: 0, offset: 0, bytes: 0, holders: 1 }, output.aval, place));
+        made.set(i, handleOn({ slab: 0, offset: 0, bytes: 0, holders: 1 }, output.aval, place, output.role));
       if (output.kind !== 'forwarded') return;
       const { allocation } = handles[output.input]!;
       allocation.holders++;
-      made.set(i, handleOn(allocation, output.aval, place));
+      made.set(i, handleOn(allocation, output.aval, place, handles[output.input]!.role));
     });
     handles.forEach((handle, input) => {
       if (!donated[input] && !consumed.has(input)) return;
@@ -312,6 +323,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
           from: handles[from]!.id,
           to: handle.id,
           place: handle.place,
+          ...roleIn(handle),
           shape: handle.aval.shape,
           dtype: handle.aval.dtype,
         });

@@ -8,7 +8,7 @@
 import type { KnownAval } from '../core/aval.ts';
 import type { OutOfMemoryError } from '../core/errors.ts';
 import type { Place } from '../core/source.ts';
-import type { Executable, Target } from '../compile/executable.ts';
+import type { Executable, Role, Target } from '../compile/executable.ts';
 import type { Allocation, Allocator } from './allocator.ts';
 
 export type TypedArray = Float32Array | Int32Array | Uint32Array | Uint16Array | Uint8Array;
@@ -23,6 +23,8 @@ export interface Buffer {
   readonly aval: KnownAval;
   /** Where the user made it. */
   readonly place: Place | undefined;
+  /** Made by differentiation, or computed again. */
+  readonly role?: Role;
   readonly dead: Dead | undefined;
   /** Where it lies, exposed for tests: a slab and an offset in bytes. */
   readonly address: { readonly slab: number; readonly offset: number };

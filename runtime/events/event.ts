@@ -77,6 +77,7 @@ export type Event =
       readonly place: number;
       readonly shape?: readonly number[];
       readonly dtype?: DType | string;
+      readonly role?: 'gradient' | 'again';
     }
   /** `id` was donated at `place`: dead for the user from now on. */
   | {

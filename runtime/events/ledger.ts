@@ -158,6 +158,7 @@ function successor(from: Allocation, event: Extract<Event, { kind: 'reuse' }>, o
     order,
     ...(event.shape === undefined ? {} : { shape: event.shape }),
     ...(event.dtype === undefined ? {} : { dtype: event.dtype }),
+    ...(event.role === undefined ? {} : { role: event.role }),
   };
 }
 

@@ -2,7 +2,7 @@
  * The profile file that pprof reads: who holds how many arrays and bytes, by stack.
  *
  * The same form as JAX's device memory profile: sample types `allocations/count` and `space/bytes`, labels `kind` and
- * `device`; for whatever set of arrays is handed in: alive now, at exit, or at the peak. Depends on: event, peak, pprof-format.
+ * `device`, and `role` where differentiation made it or it was computed again; for whatever set of arrays is handed in: alive now, at exit, or at the peak. Depends on: event, peak, pprof-format.
  */
 import { Profile, StringTable } from 'pprof-format';
 import type { Frame } from './event.ts';
@@ -53,12 +53,13 @@ export function pprof(alive: readonly Alive[], { places, device, comment, timeNa
     return known.id;
   }
 
-  const sample = [...groups(alive).values()].map(({ place, kind, count, bytes }) => ({
+  const sample = [...groups(alive).values()].map(({ place, kind, role, count, bytes }) => ({
     locationId: framesOf(places, place).map(locationOf),
     value: [count, bytes],
     label: [
       { key: strings.dedup('kind'), str: strings.dedup(kind) },
       { key: strings.dedup('device'), str: strings.dedup(device) },
+      ...(role === undefined ? [] : [{ key: strings.dedup('role'), str: strings.dedup(role) }]),
     ],
   }));
   const type = (name: string, unit: string) => ({ type: strings.dedup(name), unit: strings.dedup(unit) });
@@ -80,13 +81,22 @@ function framesOf(places: PprofOptions['places'], place: number): readonly Frame
   return frames.length > 0 ? frames : [{ file: '(unknown)', line: 1, column: 1 }];
 }
 
-function groups(alive: readonly Alive[]): ReadonlyMap<string, { place: number; kind: string; count: number; bytes: number }> {
-  const found = new Map<string, { place: number; kind: string; count: number; bytes: number }>();
+interface Group {
+  readonly place: number;
+  readonly kind: string;
+  readonly role: string | undefined;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+function groups(alive: readonly Alive[]): ReadonlyMap<string, Group> {
+  const found = new Map<string, Group>();
   for (const one of alive) {
     const place = placeOf(one);
     const kind = one.kind === 'allocation' ? one.allocation.what : one.value.what === 'temp' ? 'temp' : 'array';
-    const key = `${place} ${kind}`;
-    const known = found.get(key) ?? { place, kind, count: 0, bytes: 0 };
+    const { role } = one.kind === 'allocation' ? one.allocation : one.value;
+    const key = `${place} ${kind} ${role ?? ''}`;
+    const known = found.get(key) ?? { place, kind, role, count: 0, bytes: 0 };
     found.set(key, { ...known, count: known.count + 1, bytes: known.bytes + bytesOf(one) });
   }
   return found;
