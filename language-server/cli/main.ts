@@ -16,6 +16,7 @@ type Command = (argv: readonly string[], io: IO, token: Cancellation) => Promise
 const commands: Readonly<Record<string, { readonly help: string; readonly load: () => Promise<Command> }>> = {
   check: { help: 'analyse files without running them', load: async () => (await import('./check.ts')).checkCommand },
   profile: { help: 'run a program and measure its memory', load: async () => (await import('./profile.ts')).profileCommand },
+  collect: { help: 'make a profile of what a program left', load: async () => (await import('./collect.ts')).collectCommand },
   show: { help: 'show a saved profile', load: async () => (await import('./show.ts')).showCommand },
   compare: { help: 'show what changed between two profiles', load: async () => (await import('./compare.ts')).compareCommand },
   explain: { help: 'show the plan of compiled functions', load: async () => (await import('./explain.ts')).explainCommand },

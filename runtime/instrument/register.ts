@@ -2,8 +2,8 @@
  * What `node --import tidemark/register app.ts` loads: gives the program a GPU when it has none, and records what it does to memory.
  *
  * With `TIDEMARK_EVENTS` naming a folder, every thread writes its events to a file of its own there, so that a kill
- * loses next to nothing; source maps of files that a loader translated lie beside them. Without it only the GPU is
- * given. The module is also its own loader hook (loaded with `?hooks`). Nothing of the program's folders is written to.
+ * loses next to nothing; source maps of files that a loader translated lie beside them. Without it the program is a run
+ * of its own, which leaves a profile. The module is also its own loader hook (loaded with `?hooks`). Nothing of the program's folders is written to.
  * Depends on: events, the other modules here, node.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -25,6 +25,7 @@ import { watchJaxJs } from './jax-js.ts';
 import { mostFunctions } from './calls.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
+import { startOwnRun } from './own-run.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
@@ -40,8 +41,10 @@ const newestHookKey = Symbol.for('tidemark.hooks');
 
 async function start(): Promise<void> {
   try {
+    const own = process.env['TIDEMARK_EVENTS'] === undefined && isMainThread ? startOwnRun(packageRoot) : undefined;
     const folder = process.env['TIDEMARK_EVENTS'];
-    const recorder = folder === undefined ? undefined : record(folder);
+    if (own !== undefined) await loadTypeScript();
+    const recorder = folder === undefined ? undefined : record(folder, own?.finish);
     await giveGPU(recorder);
   } catch (error) {
     // The program is the person's; it runs whether or not it can be watched.
@@ -49,9 +52,20 @@ async function start(): Promise<void> {
   }
 }
 
+/** An older Node reads TypeScript only by a loader: ours, unless the person named one. */
+async function loadTypeScript(): Promise<void> {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  const named = [...process.execArgv, process.env['NODE_OPTIONS'] ?? '']
+    .join(' ')
+    .match(/--(?:import|loader|experimental-loader|require)\b/g);
+  const loader = join(packageRoot, 'dist', 'typescript-loader.js');
+  if (typescript || (named?.length ?? 0) > 1 || !/\.[cm]?tsx?$/.test(process.argv[1] ?? '') || !existsSync(loader)) return;
+  await import(pathToFileURL(loader).href);
+}
+
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
 
-function record(folder: string): Recorder {
+function record(folder: string, ended: (exitCode: number) => void = () => undefined): Recorder {
   mkdirSync(join(folder, 'maps'), { recursive: true });
   const file = openSync(join(folder, `${process.pid}-${threadId}.ndjson`), 'a');
   const began = Number(process.env['TIDEMARK_START'] ?? performance.timeOrigin);
@@ -82,7 +96,7 @@ function record(folder: string): Recorder {
     writer.flush();
   };
   setInterval(flush, flushEveryMs).unref();
-  atExit(recorder, flush);
+  atExit(recorder, flush, ended);
   return recorder;
 }
 
@@ -143,7 +157,7 @@ function keepSourceMap(folder: string, file: string): void {
   writeFileSync(join(folder, 'maps', `${name}.json`), JSON.stringify({ file, map: map.payload }));
 }
 
-function atExit(recorder: Recorder, flush: () => void): void {
+function atExit(recorder: Recorder, flush: () => void, ended: (exitCode: number) => void): void {
   let over = false;
   const finish = (): void => {
     if (over) return;
@@ -167,6 +181,7 @@ function atExit(recorder: Recorder, flush: () => void): void {
     finish();
     recorder.emit({ kind: 'end', at: recorder.now(), exitCode: code });
     flush();
+    ended(code);
   });
 }
 

@@ -56,7 +56,8 @@ async function measuredStep({ file, backend, buffers }: (typeof programs)[number
     start: Date.now(),
   });
   // Without a folder for events the instrument only gives the GPU.
-  const { TIDEMARK_EVENTS: _events, ...unwatched } = environment;
+  const { TIDEMARK_EVENTS: _events, ...rest } = environment;
+  const unwatched = { ...rest, TIDEMARK_PROFILE: 'off' };
   let output = '';
   const ending = await runChild(
     {

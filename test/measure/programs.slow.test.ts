@@ -1,0 +1,183 @@
+/**
+ * Kinds of programs: each brings its own way to be loaded, started or split, and its arrays still land on its lines.
+ *
+ * Depends on: support.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { buildSync } from 'esbuild';
+import { childCommand, typescriptLoader } from '../../language-server/measure/command.ts';
+import type { ProfileReport } from '../../language-server/protocol.ts';
+import { measured, programs, root } from './support.ts';
+
+const typed = `
+interface Box { readonly bytes: number }
+
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+function make(box: Box): GPUBuffer {
+  return device.createBuffer({ size: box.bytes, usage: 128 });
+}
+class Ring { readonly held = [1024, 256].map((bytes) => make({ bytes })); }
+export const ring: Ring = new Ring();
+`;
+const plain = (bytes: number): string =>
+  `const device = await (await navigator.gpu.requestAdapter()).requestDevice();\nglobalThis.held = device.createBuffer({ size: ${bytes}, usage: 128 });\n`;
+
+const lines = (report: ProfileReport): unknown[] =>
+  report.lines.map(({ file, line, allocations, allocatedBytes }) => [file.replace(/.*\//, ''), line, allocations, allocatedBytes]);
+const calls = (report: ProfileReport, name: string): unknown => report.functions.find((one) => one.name === name)?.calls;
+
+describe('kinds of programs', function () {
+  this.timeout(120_000);
+  const written = programs();
+  after(() => written.remove());
+
+  const tsx = pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href;
+  /** The arguments with which a profile starts the file, with another loader for TypeScript. */
+  function start(entry: string, loader: string): { args: readonly string[]; environment: Readonly<Record<string, string | undefined>> } {
+    const { args, environment } = childCommand({ entry, node: process.execPath, env: process.env, events: '', start: 0 });
+    return { args: args.map((word, i) => (i === 1 ? loader : word)), environment };
+  }
+
+  for (const [name, command] of [
+    ['node --import tsx', [process.execPath, '--import', tsx]],
+    ['the command of tsx', [process.execPath, join(root, 'node_modules/tsx/dist/cli.mjs')]],
+  ] as const) {
+    it(`TypeScript that ${name} loads after the instrument: lines, calls, and what a module holds`, async () => {
+      const { report } = await measured({ command: [...command, written.write('typed.ts', typed)] });
+      assert.deepEqual(lines(report), [['typed.ts', 6, 2, 1280]]);
+      assert.equal(calls(report, 'make'), 2);
+      assert.deepEqual(report.leaks, []);
+    });
+  }
+
+  it('TypeScript without native code', async () => {
+    const entry = written.write('typed.ts', typed);
+    const { args } = start(entry, pathToFileURL(typescriptLoader()).href);
+    const imports = args.slice(0, -1).join(' ');
+    const { report } = await measured({ command: [process.execPath, entry], env: { NODE_OPTIONS: imports } });
+    assert.deepEqual(lines(report), [['typed.ts', 6, 2, 1280]]);
+    assert.equal(calls(report, 'make'), 2);
+  });
+
+  it('a cluster: every worker counts, and the profile is one', async () => {
+    const { report } = await measured({
+      entry: written.write(
+        'cluster.mjs',
+        `import cluster from 'node:cluster';
+if (cluster.isPrimary) {
+  for (const _ of [1, 2]) cluster.fork();
+  let left = 2;
+  await new Promise((done) => cluster.on('exit', () => --left === 0 && done()));
+} else {
+  ${plain(4096).replace('\n', '\n  ')}  await new Promise((done) => setTimeout(done, 500));
+  process.exit(0);
+}
+`,
+      ),
+    });
+    assert.deepEqual(lines(report), [['cluster.mjs', 8, 2, 8192]]);
+  });
+
+  it('a child in another folder, with a name beyond ASCII', async () => {
+    const child = written.write('käfig/kind.mjs', plain(512));
+    const entry = written.write(
+      'parent.mjs',
+      `import { fork } from 'node:child_process';\nprocess.chdir('/');\nawait new Promise((done) => fork(${JSON.stringify(child)}).once('exit', done));\n`,
+    );
+    assert.deepEqual(lines((await measured({ entry })).report), [['kind.mjs', 2, 1, 512]]);
+  });
+
+  it('arguments, environment and working directory are those that were asked for', async () => {
+    const entry = written.write('asks.mjs', `console.log(JSON.stringify([process.argv.slice(2), process.env.MINE, process.cwd()]));`);
+    const { stdout } = await measured({ entry, args: ['--a', 'b c'], env: { MINE: 'ü' }, cwd: written.folder });
+    assert.deepEqual(JSON.parse(stdout), [['--a', 'b c'], 'ü', written.folder]);
+  });
+
+  it('a program that holds 2 GiB of its own beside its arrays', async () => {
+    const { report, result } = await measured({
+      entry: written.write('large.mjs', `${plain(1024)}globalThis.large = new Uint8Array(2 ** 31);\nlarge[2 ** 31 - 1] = 1;\n`),
+    });
+    assert.equal(result.state, 'done');
+    assert.equal(report.peakBytes, 1024);
+  });
+
+  it('our runtime, linked into the project: the slab under an array is not counted beside it', async () => {
+    written.write('linked/package.json', '{ "name": "tidemark", "type": "module" }');
+    buildSync({
+      entryPoints: [join(root, 'runtime/index.ts')],
+      outfile: join(written.folder, 'linked/dist/runtime/index.js'),
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      external: ['webgpu'],
+      logLevel: 'silent',
+    });
+    const { report } = await measured({
+      device: 'webgpu',
+      entry: written.write(
+        'linked.ts',
+        `import { init, numpy as np } from './linked/dist/runtime/index.js';\nawait init();\nexport const x = np.ones([64, 64]);\nawait x.data();\n`,
+      ),
+    });
+    assert.equal(report.device?.kind, 'webgpu');
+    assert.equal(report.peakBytes, 64 * 64 * 4);
+    assert.ok(report.peakReservedBytes > report.peakBytes, 'the slab is reserved');
+    assert.deepEqual(lines(report), [['linked.ts', 3, 1, 64 * 64 * 4]]);
+  });
+
+  describe('with `--import tidemark/register` and nothing else', () => {
+    const own = programs();
+    after(() => own.remove());
+
+    /** Runs a program as a person would, and gives what it left in its folder once that is there. */
+    async function left(source: string): Promise<{ report: ProfileReport; stderr: string; code: number | null }> {
+      const entry = own.write('app.ts', source);
+      const { args, environment } = start(entry, tsx);
+      const { TIDEMARK_EVENTS: _events, TIDEMARK_START: _start, TIDEMARK_ENTRY: _entry, ...env } = environment;
+      const child = spawn(process.execPath, args, { cwd: own.folder, env: { ...env, TIDEMARK_PROFILE: 'app.tidemark' }, stdio: 'pipe' });
+      let stderr = '';
+      child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
+      // The stream ends when all who may write to it are gone, the one that makes the profile included.
+      const [code] = await Promise.all([
+        new Promise<number | null>((done) => child.once('exit', done)),
+        new Promise((done) => child.stderr.once('close', done)),
+      ]);
+      const text = readFileSync(join(own.folder, 'app.tidemark'), 'utf8');
+      return { report: JSON.parse(text.slice(0, text.indexOf('\n'))) as ProfileReport, stderr, code };
+    }
+
+    it('a program leaves a profile and a line about it', async () => {
+      const { report, stderr, code } = await left(typed);
+      assert.equal(code, 0);
+      assert.match(stderr, /^tidemark: memory rose to 1\.3 KiB at app\.ts:6; saved as app\.tidemark \(/m);
+      assert.deepEqual([report.entry, report.exitCode, report.peakBytes], ['app.ts', 0, 1280]);
+      assert.deepEqual(lines(report), [['app.ts', 6, 2, 1280]]);
+    });
+
+    it('a program that is killed leaves one too', async () => {
+      const { report, code } = await left(
+        `${typed}\nprocess.kill(process.pid, 'SIGKILL');\nawait new Promise(() => setInterval(() => undefined, 1000));`,
+      );
+      assert.equal(code, null);
+      assert.deepEqual([report.exitCode, report.peakBytes], [null, 1280]);
+    });
+
+    it('`off` only gives the GPU', async () => {
+      const entry = own.write('off.ts', 'console.log(typeof navigator.gpu);');
+      const { args, environment } = start(entry, tsx);
+      const { TIDEMARK_EVENTS: _events, ...env } = environment;
+      const before = readdirSync(own.folder).length;
+      const child = spawn(process.execPath, args, { cwd: own.folder, env: { ...env, TIDEMARK_PROFILE: 'off' }, stdio: 'pipe' });
+      let stdout = '';
+      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString('utf8')));
+      await new Promise((done) => child.once('close', done));
+      assert.equal(stdout, 'object\n');
+      assert.equal(readdirSync(own.folder).length, before);
+      assert.ok(!existsSync(join(own.folder, 'off.tidemark')));
+    });
+  });
+});
