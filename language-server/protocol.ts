@@ -84,6 +84,8 @@ export interface Silence {
 
 export interface CheckReport {
   readonly version: 1;
+  /** How many were looked at. */
+  readonly files?: number;
   readonly diagnostics: readonly Diagnostic[];
   readonly functions: readonly FunctionFact[];
   readonly silence?: readonly Silence[];

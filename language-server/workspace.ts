@@ -280,7 +280,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
         for (const [reason, count] of (await store.snapshot(pause(never), list)).facts.silences)
           silences.set(reason, (silences.get(reason) ?? 0) + count);
       }
-      return { version: 1, diagnostics, functions, ...(explainSilence ? { silence: silenceList(silences) } : {}) };
+      return { version: 1, files: files.length, diagnostics, functions, ...(explainSilence ? { silence: silenceList(silences) } : {}) };
     },
     get configFaults() {
       return config.faults;

@@ -123,8 +123,7 @@ function write(report: CheckReport, paths: readonly string[], args: Arguments, i
     case 'github':
       return give(githubText(report));
     default: {
-      const files = new Set([...report.functions, ...report.diagnostics].map(({ file }) => file)).size;
-      give(checkText(report, sourceFiles(io), draw, Math.max(files, paths.length)));
+      give(checkText(report, sourceFiles(io), draw, report.files ?? paths.length));
       if (args.has('explain-silence')) give(silenceText(report, draw));
     }
   }

@@ -28,7 +28,6 @@ import {
   classValue,
   closure,
   closureFacts,
-  external,
   instance,
   instanceFacts,
   isIterator,
@@ -477,7 +476,7 @@ export class Walker {
         construct: false,
         resultType: undefined,
       });
-    return this.world.externalValue(library, name, external({ library, name }, call));
+    return this.world.externalValue(library, name, call);
   }
 
   property(object: unknown, key: unknown, span: Span, otherwise: () => unknown): unknown {

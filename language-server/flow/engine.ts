@@ -55,24 +55,3 @@ export type { Event };
 export function then(exits: readonly Exit[], next: (state: State, value: Value) => readonly Exit[]): readonly Exit[] {
   return exits.flatMap((exit) => (exit.kind === 'throw' ? [exit] : next(exit.state, exit.value)));
 }
-
-/** Calls one after the other, in every state the one before leaves. */
-export function inTurn<T>(
-  state: State,
-  items: readonly T[],
-  call: (state: State, item: T, index: number) => readonly Exit[],
-): readonly { readonly state: State; readonly values: readonly Value[] }[] & { readonly thrown?: readonly Exit[] } {
-  let states: { state: State; values: Value[] }[] = [{ state, values: [] }];
-  const thrown: Exit[] = [];
-  items.forEach((item, index) => {
-    const next: { state: State; values: Value[] }[] = [];
-    for (const at of states) {
-      for (const exit of call(at.state, item, index)) {
-        if (exit.kind === 'throw') thrown.push(exit);
-        else if (next.length < 12) next.push({ state: exit.state, values: [...at.values, exit.value] });
-      }
-    }
-    states = next;
-  });
-  return Object.assign(states, { thrown });
-}

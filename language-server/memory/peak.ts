@@ -34,12 +34,25 @@ export function staticPeaks(unit: Unit, { exploration }: Analysis): readonly Sta
       if (target !== undefined) note(target, bytes, at);
     }
   }
+  for (const fn of unit.functions.values()) if (!best.has(fn.id) && makesArrays(fn)) best.set(fn.id, { bytes: undefined, at: fn.span });
   const targets = new Set(exploration.runs.flatMap(({ calls }) => calls.map((call) => call.function.target)));
   return [...best].flatMap(([id, { bytes, at }]) => {
     const fn = unit.functions.get(id);
     return fn === undefined || !isNamed(unit, fn, targets) ? [] : [{ function: fn, bytes, at }];
   });
 }
+
+/** Does a call of a library yield an array in it? No walk need have come by. */
+const makesArrays = (fn: LoweredFunction): boolean =>
+  fn.blocks.some(({ events }) =>
+    events.some(
+      (event) =>
+        event.kind === 'call' &&
+        event.callee.kind === 'library' &&
+        event.callee.library !== 'standard' &&
+        fn.locals[event.to]?.type.holds === 'array',
+    ),
+  );
 
 /** A function that people know by its name: declared, a member, compiled, or a constant of the file; no callback. */
 function isNamed(unit: Unit, fn: LoweredFunction, targets: ReadonlySet<FunctionId | undefined>): boolean {

@@ -8,7 +8,7 @@
 import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 import { isSource, type Texts } from './host.ts';
-import { createReach } from './reach.ts';
+import { createReach, type Aliases } from './reach.ts';
 
 /** What the lowering asks of the type checker; a second provider can stand behind it. */
 export interface TypeFacts {
@@ -65,6 +65,25 @@ function readConfiguration(config: string | undefined): Configuration {
   return { options, files: parsed.fileNames.map((file) => resolve(file)) };
 }
 
+/** What `paths` of a tsconfig and `imports` of a package.json may mean by a name. */
+function aliasesOf(options: ts.CompilerOptions, config: string | undefined): Aliases {
+  const base = resolve(config === undefined ? '.' : dirname(config), String(options.baseUrl ?? options['pathsBasePath'] ?? '.'));
+  const patterns = Object.entries(options.paths ?? {}).map(([pattern, targets]) => ({ parts: pattern.split('*'), targets }));
+  return (specifier, from) => {
+    if (specifier.startsWith('#')) {
+      const found = ts.resolveModuleName(specifier, from, options, ts.sys).resolvedModule;
+      return found === undefined || found.isExternalLibraryImport === true ? [] : [found.resolvedFileName];
+    }
+    const named = patterns.flatMap(({ parts: [head = '', tail], targets }) => {
+      if (tail === undefined) return specifier === head ? targets : [];
+      return specifier.startsWith(head) && specifier.endsWith(tail)
+        ? targets.map((target) => target.replace('*', () => specifier.slice(head.length, specifier.length - tail.length)))
+        : [];
+    });
+    return [...named, ...(options.baseUrl === undefined ? [] : [specifier])].map((file) => resolve(base, file));
+  };
+}
+
 /** Comments of declarations are never shown; those that give types in JavaScript are read all the same. */
 const comments = ts.JSDocParsingMode.ParseForTypeErrors;
 
@@ -75,7 +94,7 @@ export const createRegistry = (): Registry => ts.createDocumentRegistry(undefine
 export function createProgram(texts: Texts, registry: Registry, config: string | undefined): TypedProgram {
   let configuration = readConfiguration(config);
   const extra = new Set<string>();
-  const reach = createReach(texts);
+  let reach = createReach(texts, aliasesOf(configuration.options, config));
   let generation = 0;
   let needed: readonly string[] = [];
   const host: ts.LanguageServiceHost = {
@@ -124,6 +143,7 @@ export function createProgram(texts: Texts, registry: Registry, config: string |
     },
     reload() {
       configuration = readConfiguration(config);
+      reach = createReach(texts, aliasesOf(configuration.options, config));
       generation++;
     },
     dispose: () => service.dispose(),

@@ -21,14 +21,19 @@ interface Told {
   readonly toAll: boolean;
 }
 
-const specifier = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"`](\.[^'"`\n]*)['"`]/g;
+const specifier = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"`]([^'"`\n]+)['"`]/g;
 const forEffect =
   /^\s*import\s*(?:type\s*)?(?:\{\s*\}\s*from\s*)?['"][^.'"]|^\s*\/\/\/\s*<reference|\bdeclare\s+global\b|\bdeclare\s+module\b/m;
 const isModule = /^\s*(?:import|export)\b/m;
 const isCommon = /\brequire\s*\(|\bmodule\.exports\b|\bexports\.\w/;
 
-export function createReach(texts: Texts): Reach {
+/** The files, with or without their extension, that a name which is no path may mean; none for a package from elsewhere. */
+export type Aliases = (specifier: string, from: string) => readonly string[];
+
+export function createReach(texts: Texts, aliases: Aliases = () => []): Reach {
   const told = new Map<string, Told>();
+  const meant = (name: string, file: string): readonly string[] =>
+    name.startsWith('.') ? [resolve(dirname(file), name)] : aliases(name, file);
   const tell = (file: string): Told => {
     const version = texts.version(file);
     const known = told.get(file);
@@ -37,7 +42,7 @@ export function createReach(texts: Texts): Reach {
     const scripts = /\.(?:[cm]?js|jsx)$/.test(file) ? isCommon.test(text) : false;
     const made: Told = {
       version,
-      imports: [...new Set([...text.matchAll(specifier)].map(([, name]) => stemOf(resolve(dirname(file), name!))))],
+      imports: [...new Set([...text.matchAll(specifier)].flatMap(([, name]) => meant(name!, file)))].map(stemOf),
       toAll: /\.d\.[cm]?ts$/.test(file) || forEffect.test(text) || !(isModule.test(text) || scripts),
     };
     told.set(file, made);

@@ -81,6 +81,3 @@ export interface Rule {
   readonly docs: string;
   check(context: RuleContext): Iterable<Finding>;
 }
-
-/** Several rules can see one mistake: the first of these groups that reports a place wins. */
-export const byUrgency: readonly Severity[] = ['error', 'warning', 'info', 'hint'];

@@ -48,12 +48,6 @@ export class Settling {
   }
 }
 
-/** A name of a library or of the language that isn't called here: `np`, `Math`, `tf.relu`. */
-export interface External {
-  readonly library: string | undefined;
-  readonly name: string;
-}
-
 /** Variables that a function's closures share. */
 export interface Cell {
   value: unknown;
@@ -83,7 +77,6 @@ export type AnyFunction = (...args: unknown[]) => unknown;
 
 const closures = new WeakMap<object, ClosureFacts>();
 const classes = new WeakMap<object, ClassFacts>();
-const externals = new WeakMap<object, External>();
 const instances = new WeakMap<object, ClassFacts>();
 
 /** A walked function is a JavaScript function, so that `tree.map`, `grad` or `Array.prototype.map` can call it. */
@@ -98,12 +91,6 @@ export function classValue(facts: ClassFacts, construct: AnyFunction): AnyFuncti
   return construct;
 }
 export const classFacts = (value: unknown): ClassFacts | undefined => (typeof value === 'function' ? classes.get(value) : undefined);
-
-export function external(facts: External, call: AnyFunction): AnyFunction {
-  externals.set(call, facts);
-  return call;
-}
-export const externalFacts = (value: unknown): External | undefined => (typeof value === 'function' ? externals.get(value) : undefined);
 
 /** Instances have a prototype of their own, so that nobody takes them for plain trees. */
 const instancePrototype = Object.create(null) as object;

@@ -49,7 +49,12 @@ export class Store {
   private readonly program: TypedProgram;
   private readonly units = new Map<
     string,
-    { readonly key: string; readonly others: string; readonly lowered: Lowered; readonly unit: Unit }
+    { readonly key: string; readonly others: number; readonly lowered: Lowered; readonly unit: Unit }
+  >();
+  /** Files of the last snapshot; `others` counts up when something they import, directly or not, has changed. */
+  private readonly seen = new Map<
+    string,
+    { readonly version: string; readonly world: string; readonly targets: readonly string[]; readonly others: number }
   >();
   private readonly walks = new Map<string, KeptWalk & { readonly files: readonly string[] }>();
   private readonly leftovers = new Map<string, KeptWalk>();
@@ -58,6 +63,8 @@ export class Store {
   /** Files that somebody has asked for. */
   private readonly wanted = new Set<string>();
   private generation = 0;
+  private changes = 0;
+  private files = 0;
 
   constructor(texts: Texts, registry: Registry, config: string | undefined, models: readonly LibraryModel[]) {
     this.texts = texts;
@@ -110,19 +117,15 @@ export class Store {
   ): Promise<{ readonly units: ReadonlyMap<string, Unit>; readonly imports: ReadonlyMap<string, readonly string[]> }> {
     const naming = createNaming(facts);
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
-    const imports = new Map(sources.map((source) => [source.fileName, importsOf(facts, source)] as const));
+    const { imports, usedBy } = this.connections(facts, sources);
     const units = new Map<string, Unit>();
     // Only what imports a file that somebody asked for, and what those import, can matter to it.
-    const usedBy = new Map<string, string[]>();
-    for (const [file, targets] of imports) for (const target of targets) usedBy.set(target, [...(usedBy.get(target) ?? []), file]);
     const needed = reachable(reachable(this.wanted, usedBy), imports);
     let started = performance.now();
     for (const source of sources) {
       if (!needed.has(source.fileName)) continue;
-      const others = closureOf(source.fileName, imports)
-        .map((file) => (file === source.fileName ? file : `${file}@${facts.version(file)}`))
-        .join(' ');
-      const key = `${facts.version(source.fileName)} ${others}`;
+      const { version, others } = this.seen.get(source.fileName)!;
+      const key = `${version} ${others}`;
       const known = this.units.get(source.fileName);
       if (known?.key === key) {
         units.set(source.fileName, known.unit);
@@ -143,6 +146,43 @@ export class Store {
     }
     for (const file of [...this.units.keys()]) if (!units.has(file)) this.units.delete(file);
     return { units, imports };
+  }
+
+  /** Who imports whom; notes which files have changed, and which have changed for others through their imports. */
+  private connections(
+    facts: TypeFacts,
+    sources: readonly Parameters<typeof importsOf>[1][],
+  ): { readonly imports: ReadonlyMap<string, readonly string[]>; readonly usedBy: ReadonlyMap<string, readonly string[]> } {
+    const imports = new Map<string, readonly string[]>();
+    const usedBy = new Map<string, string[]>();
+    const changed = new Set<string>();
+    const entered = new Set<string>();
+    const names = new Set(sources.map(({ fileName }) => fileName));
+    // Where an import leads may change with any file that comes or goes.
+    if (names.size !== this.seen.size || sources.some(({ fileName }) => !this.seen.has(fileName))) this.files++;
+    const world = `${this.generation}:${this.files}`;
+    for (const file of [...this.seen.keys()]) if (!names.has(file)) this.seen.delete(file);
+    for (const source of sources) {
+      const { fileName } = source;
+      const version = facts.version(fileName);
+      const before = this.seen.get(fileName);
+      const same = before?.version === version && before.world === world;
+      const targets = same ? before.targets : importsOf(facts, source);
+      imports.set(fileName, targets);
+      for (const target of targets) {
+        const users = usedBy.get(target);
+        if (users === undefined) usedBy.set(target, [fileName]);
+        else users.push(fileName);
+      }
+      if (before === undefined) entered.add(fileName);
+      if (before?.version !== version || before.targets.join() !== targets.join()) changed.add(fileName);
+      this.seen.set(fileName, { version, world, targets, others: before?.others ?? 0 });
+    }
+    // What a changed file says to those that import it may be another thing now; so may what one that came in has missed.
+    const others = new Set(reachable([...entered, ...[...changed].flatMap((file) => usedBy.get(file) ?? [])], usedBy));
+    if (others.size > 0) this.changes++;
+    for (const file of others) if (imports.has(file)) this.seen.set(file, { ...this.seen.get(file)!, others: this.changes });
+    return { imports, usedBy };
   }
 
   /** A part is kept while none of its files changed, with what was worked out on it. */
@@ -243,16 +283,4 @@ function projectOf(units: ReadonlyMap<string, Unit>): Project {
     function: (id): LoweredFunction | undefined => units.get(fileOf(id))?.functions.get(id),
     class: (id): LoweredClass | undefined => units.get(fileOf(id))?.classes.get(id),
   };
-}
-
-function closureOf(file: string, imports: ReadonlyMap<string, readonly string[]>): readonly string[] {
-  const seen = new Set([file]);
-  const work = [file];
-  while (work.length > 0)
-    for (const next of imports.get(work.pop()!) ?? [])
-      if (!seen.has(next)) {
-        seen.add(next);
-        work.push(next);
-      }
-  return [...seen].sort();
 }
