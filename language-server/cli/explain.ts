@@ -1,25 +1,43 @@
 /**
- * `tidemark explain`: the plan of each compiled function of a program: what it stores, how long, where, and why it can't be less.
+ * `tidemark explain`: each compiled function of a program, stage by stage: what was traced, what is left of it, what runs, where it all lies.
  *
- * The program runs in the child on the device that has memory events and no memory, so nothing is computed and results
- * read there are worth nothing. Depends on: measure, args, text.
+ * The program runs in the child on the device that has memory events and no memory, which says what it calls and what that
+ * needs; nothing is computed, and results read there are worth nothing. The stages come from the analysis of the text;
+ * where that can't follow, the plan is that of the run, and the others say why they are missing.
+ * Depends on: measure, compiled/explain, workspace, args, text.
  */
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Event, Frame, ProgramProfile } from '../../runtime/events/event.ts';
-import { siteOf } from '../../runtime/events/by-site.ts';
+import { planText } from '../compiled/explain.ts';
+import { measuredFigures } from '../compiled/measured.ts';
 import { profile as measure } from '../measure/run.ts';
 import type { Cancellation } from '../measure/run.ts';
 import { readRun } from '../measure/stream.ts';
-import type { FunctionReport } from '../protocol.ts';
-import { helpText, readArguments } from './args.ts';
+import { explainStages } from '../protocol.ts';
+import type { ExplainStage, Explanation, FunctionReport } from '../protocol.ts';
+import { createWorkspace } from '../workspace.ts';
+import { helpText, readArguments, readSeconds } from './args.ts';
 import type { OptionTable } from './args.ts';
 import { exitCodes, UsageError } from './io.ts';
 import type { IO } from './io.ts';
-import { bytesText, paint, tableText } from './text.ts';
+import { paint } from './text.ts';
 import type { Paint } from './text.ts';
 
 const options: OptionTable = {
   function: { value: 'NAME', help: 'only the function of this name' },
+  stage: { value: 'STAGE', help: 'trace, ir, schedule or plan (default: all)', oneOf: explainStages },
+  timeout: { value: 'S', help: 'stop the program after S seconds' },
   help: { help: 'show this' },
+};
+
+/** In the order in which they are made. */
+const stagesInOrder: readonly ExplainStage[] = ['trace', 'ir', 'schedule', 'plan'];
+
+const titles: Readonly<Record<ExplainStage, string>> = {
+  trace: 'every operation, in its order, with its line',
+  ir: 'the same without what nobody needs',
+  schedule: 'the kernels in the order in which they run',
+  plan: 'every stored value: its bytes, its life, its place',
 };
 
 export async function explainCommand(argv: readonly string[], io: IO, token: Cancellation): Promise<number> {
@@ -27,8 +45,8 @@ export async function explainCommand(argv: readonly string[], io: IO, token: Can
   if (args.has('help')) {
     io.out(
       helpText(
-        'tidemark explain FILE [--function NAME] [-- ARGS…]',
-        'Runs a program without computing anything, and shows the plan of its compiled functions.',
+        'tidemark explain FILE [--function NAME] [--stage STAGE] [-- ARGS…]',
+        'Runs a program without computing anything, and shows trace, IR, schedule and plan of its compiled functions.',
         options,
       ),
     );
@@ -37,33 +55,32 @@ export async function explainCommand(argv: readonly string[], io: IO, token: Can
   const [entry, ...others] = args.positional;
   if (entry === undefined || others.length > 0)
     throw new UsageError(`one file is explained, and ${args.positional.length} were given`, 'tidemark explain FILE');
+  const timeout = args.value('timeout');
   const result = await measure(
-    { entry, args: args.rest ?? [], cwd: io.cwd, env: { ...io.env, TIDEMARK_DEVICE: 'null' }, stdout: 2, stderr: 2 },
+    {
+      entry,
+      args: args.rest ?? [],
+      cwd: io.cwd,
+      env: { ...io.env, TIDEMARK_DEVICE: 'null' },
+      stdout: 2,
+      stderr: 2,
+      ...(timeout === undefined ? {} : { timeoutMs: readSeconds('--timeout', timeout) * 1000 }),
+    },
     token,
   );
   if (result.report === null || result.events === null) throw new UsageError(result.message ?? 'the program could not be run', 'see above');
   try {
-    const places = new Map<number, readonly Frame[]>();
-    const programs: Extract<Event, { kind: 'program' }>[] = [];
-    for await (const event of readRun(result.events)) {
-      if (event.kind === 'place') places.set(event.id, event.frames);
-      if (event.kind === 'program') programs.push(event);
-    }
+    const ran = await programsOf(result.events);
     const wanted = args.value('function');
     const compiled = result.report.functions.filter((one) => one.jit !== null && (wanted === undefined || one.name === wanted));
-    if (compiled.length === 0 && result.state === 'done') {
-      const known = result.report.functions.filter((one) => one.jit !== null).map(({ name }) => name);
-      throw new UsageError(
-        wanted === undefined ? `${entry} ran and called no compiled function` : `${entry} called no compiled function \`${wanted}\``,
-        known.length > 0 ? `it called ${known.join(', ')}` : 'explain a file that calls a function made by `jit`',
-      );
-    }
+    if (compiled.length === 0 && result.state === 'done') throw nothingToExplain(entry, wanted, result.report.functions);
     const draw = paint(io.color);
+    const stages = stagesInOrder.filter((stage) => (args.value('stage') ?? stage) === stage);
+    const workspace = createWorkspace({ cwd: io.cwd });
     for (const one of compiled) {
-      const program = programs.find(
-        ({ profile }) => profile.peakBytes === one.jit!.peakBytes && profile.argumentBytes === one.jit!.argumentBytes && profile.steps > 0,
-      );
-      io.out(`${explanation(one, program?.profile, places, draw)}\n`);
+      const file = resolve(io.cwd, one.file);
+      const explanation = await workspace.explain({ isCancelled: token.isCancellationRequested }, file, one);
+      io.out(explanationText(one, stages, { explanation, plan: ran.planOf(one), cwd: io.cwd }, draw));
     }
     if (result.state === 'done') return exitCodes.fine;
     io.err(`${draw('red', 'error')}: ${result.message}\n`);
@@ -73,59 +90,60 @@ export async function explainCommand(argv: readonly string[], io: IO, token: Can
   }
 }
 
-function explanation(
-  one: FunctionReport,
-  profile: ProgramProfile | undefined,
-  places: ReadonlyMap<number, readonly Frame[]>,
-  draw: Paint,
-): string {
-  const jit = one.jit!;
-  const figures: readonly (readonly string[])[] = [
-    ['arguments', bytesText(jit.argumentBytes)],
-    ['outputs', `${bytesText(jit.outputBytes)}, of which ${bytesText(jit.aliasBytes)} take over donated arguments`],
-    ['temporaries', bytesText(jit.tempBytes)],
-    ['peak', `${bytesText(jit.peakBytes)}; no plan of this order can need less than ${bytesText(jit.lowerBoundBytes)}`],
-    ['lost', `${bytesText(jit.gap.packing)} to packing, ${bytesText(jit.gap.outputs)} to outputs, ${bytesText(jit.gap.copies)} to copies`],
-    ...jit.donated.map(({ path, bytes, outcome, reason }) => [
-      'donated',
-      `${path} (${bytesText(bytes)}): ${outcomes[outcome]}${reason === null ? '' : `, ${reason}`}`,
-    ]),
-    ...jit.copies.map(({ bytes, file, line, reason }) => ['copy', `${bytesText(bytes)} at ${file}:${line}: ${reason}`]),
-    ...jit.whatIf.map(({ donateArgnums, peakBytes }) => [
-      'what if',
-      `donateArgnums [${donateArgnums.join(', ')}]: peak ${bytesText(peakBytes)}`,
-    ]),
-  ];
-  const head = `${draw('bold', one.name)} ${draw('dim', `${one.file}:${one.line}`)}`;
-  return [
-    head,
-    tableText(figures, new Set()).replace(/^/gm, '  '),
-    profile === undefined ? '' : valuesText(profile, places, draw),
-    '',
-  ].join('\n');
+function nothingToExplain(entry: string, wanted: string | undefined, functions: readonly FunctionReport[]): UsageError {
+  const known = functions.filter((one) => one.jit !== null).map(({ name }) => name);
+  return new UsageError(
+    wanted === undefined ? `${entry} ran and called no compiled function` : `${entry} called no compiled function \`${wanted}\``,
+    known.length > 0 ? `it called ${known.join(', ')}` : 'explain a file that calls a function made by `jit`',
+  );
 }
 
-const outcomes = { aliased: 'an output takes it over', freedEarly: 'freed at its last use', unusable: 'of no use' } as const;
+interface Ran {
+  /** The plan of the program that was compiled for the function; of several the one with the highest peak. */
+  planOf(one: FunctionReport): string | undefined;
+}
 
-/** What the program stores, in order of birth: a line of code, its life in steps, its place in memory. */
-function valuesText(profile: ProgramProfile, places: ReadonlyMap<number, readonly Frame[]>, draw: Paint): string {
-  const rows = profile.values.map((value, i) => {
-    const { file, line } = siteOf(places, value.place);
-    const where = value.region === undefined ? '' : `${value.region === 0 ? 'arena' : `region ${value.region}`} + ${value.offset ?? 0}`;
-    const reuse = value.reuses === undefined ? '' : `in place of ${value.reuses}`;
-    return [
-      String(i),
-      value.what + (value.role === undefined ? '' : ` (${value.role})`),
-      `${value.dtype}[${value.shape.join(',')}]`,
-      bytesText(value.bytes),
-      `${value.born}–${value.dies}`,
-      where,
-      reuse,
-      places.has(value.place) ? `${file}:${line}` : '',
-    ];
+async function programsOf(events: string): Promise<Ran> {
+  const places = new Map<number, readonly Frame[]>();
+  const profiles: ProgramProfile[] = [];
+  for await (const event of readRun(events)) take(event);
+  return {
+    planOf({ name, jit }) {
+      const profile = profiles.find(
+        ({ peakBytes, argumentBytes, steps }) => peakBytes === jit?.peakBytes && argumentBytes === jit.argumentBytes && steps > 0,
+      );
+      const context = { name, file: (file: string) => file, variable: () => undefined };
+      return profile === undefined ? undefined : planText(measuredFigures(profile, places), context);
+    },
+  };
+
+  function take(event: Event): void {
+    if (event.kind === 'place') places.set(event.id, event.frames);
+    if (event.kind === 'program') profiles.push(event.profile);
+  }
+}
+
+interface Sources {
+  readonly explanation: Explanation | undefined;
+  readonly plan: string | undefined;
+  readonly cwd: string;
+}
+
+function explanationText(one: FunctionReport, stages: readonly ExplainStage[], { explanation, plan, cwd }: Sources, draw: Paint): string {
+  const head = `${draw('bold', one.name)} ${draw('dim', `${one.file}:${one.line}`)}\n`;
+  // The analysis writes files as seen from the function's own folder; a terminal follows them from here.
+  const folder = dirname(resolve(cwd, one.file));
+  const fromHere = (text: string): string =>
+    text.replace(/[^\s"'`(]+(?=:\d+:\d+)/g, (file) => relative(cwd, join(folder, file)).replaceAll('\\', '/'));
+  const parts = stages.map((stage) => {
+    const known = explanation?.stages[stage];
+    const text =
+      known !== undefined && known !== null
+        ? fromHere(known)
+        : stage === 'plan' && plan !== undefined
+          ? plan
+          : `not known from the text alone: ${explanation?.why ?? 'no compiled function of this name is in the file'}\n`;
+    return `${draw('bold', stage)} ${draw('dim', titles[stage])}\n\n${text.trimEnd().replace(/^(?=.)/gm, '  ')}\n`;
   });
-  const header = ['', 'what', 'array', 'bytes', 'alive', 'lies in', '', 'line'];
-  return tableText([header, ...rows], new Set([0, 3]))
-    .replace(/^/gm, '  ')
-    .replace(/^.*$/m, (text) => draw('dim', text));
+  return [head, ...parts, ''].join('\n');
 }

@@ -19,7 +19,10 @@ const commands: Readonly<Record<string, { readonly help: string; readonly load: 
   collect: { help: 'make a profile of what a program left', load: async () => (await import('./collect.ts')).collectCommand },
   show: { help: 'show a saved profile', load: async () => (await import('./show.ts')).showCommand },
   compare: { help: 'show what changed between two profiles', load: async () => (await import('./compare.ts')).compareCommand },
-  explain: { help: 'show the plan of compiled functions', load: async () => (await import('./explain.ts')).explainCommand },
+  explain: {
+    help: 'show trace, IR, schedule and plan of compiled functions',
+    load: async () => (await import('./explain.ts')).explainCommand,
+  },
   plan: { help: 'pack buffers with lifetimes into one arena', load: async () => (await import('./plan.ts')).planCommand },
   lsp: { help: 'start the language server', load: async () => (await import('./lsp.ts')).lspCommand },
 };

@@ -14,6 +14,7 @@ import { readRun } from '../measure/stream.ts';
 import type { Event, Frame } from '../../runtime/events/event.ts';
 import { writeEvent } from '../../runtime/events/ndjson.ts';
 import type { Figures } from '../compiled/explain.ts';
+import { measuredFigures } from '../compiled/measured.ts';
 import type { ProfileReport } from '../protocol.ts';
 
 /** Writes beside the target and renames, so that a reader never sees half a file. Resolves to the programs of the run. */
@@ -38,24 +39,5 @@ export async function saveProfile(
   }
   await pipeline(Readable.from(lines()), createWriteStream(part));
   await rename(part, file);
-  return programs.map(({ profile }) => figuresOf(profile, places));
-}
-
-/** The figures with the lines that their numbers stand for. */
-function figuresOf(profile: Extract<Event, { kind: 'program' }>['profile'], places: ReadonlyMap<number, readonly Frame[]>): Figures {
-  const numbers = new Map<number, number>();
-  const listed: Figures['places'][number][] = [];
-  const numberOf = (place: number): number => {
-    const known = numbers.get(place);
-    if (known !== undefined) return known;
-    listed.push(places.get(place)?.find(({ library }) => library === undefined));
-    numbers.set(place, listed.length - 1);
-    return listed.length - 1;
-  };
-  return {
-    ...profile,
-    values: profile.values.map((value) => ({ ...value, place: numberOf(value.place) })),
-    copies: profile.copies.map((copy) => ({ ...copy, place: numberOf(copy.place) })),
-    places: listed,
-  };
+  return programs.map(({ profile }) => measuredFigures(profile, places));
 }
