@@ -126,12 +126,12 @@ export function planText(analysis: Figures, context: ExplainContext): string {
       arrayText(value),
       writeBytes(value.bytes),
       bar(value, steps),
-      value.what === 'argument' ? 'its own buffer' : regionText(value, analysis),
-      reuse === undefined ? '' : `${reuseWords[reuse.kind]} ${reference(analysis, reuse.of, context)}`,
       `${placeText(analysis, value, context)}${value.role === undefined ? '' : ` ${value.role}`}`,
+      reuse === undefined ? '' : `${reuseWords[reuse.kind]} ${reference(analysis, reuse.of, context)}`,
+      value.what === 'argument' ? 'its own buffer' : regionText(value, analysis),
     ];
   });
-  const head = ['', 'value', 'array', 'bytes', `alive, of ${steps} steps`, 'lies in', 'reuse', 'made at'];
+  const head = ['', 'value', 'array', 'bytes', `alive, of ${steps} steps`, 'made at', 'reuse', 'lies in'];
   return `${figuresText(analysis, context)}\n\n${columns([head, ...rows], new Set([3]))}\n`;
 }
 
@@ -167,10 +167,9 @@ function figuresText(analysis: Figures, { file }: ExplainContext): string {
         const at = places[place];
         return ['copied', `${writeBytes(bytes)}${at === undefined ? '' : ` at ${file(at.file)}:${at.line}:${at.column}`}: ${reason}`];
       }),
-      ...whatIf.map(({ donateArgnums, peakBytes: planned }) => [
-        'what if',
-        `${donateArgnums.length === 0 ? 'nothing were donated' : `arguments ${donateArgnums.join(', ')} were donated`}: peak ${writeBytes(planned)}`,
-      ]),
+      ...whatIf
+        .filter((one) => writeBytes(one.peakBytes) !== writeBytes(peakBytes))
+        .map((one) => ['what if', `donateArgnums: [${one.donateArgnums.join(', ')}], peak ${writeBytes(one.peakBytes)}`]),
     ],
     new Set(),
   );
@@ -180,14 +179,14 @@ const outcomes = { aliased: 'an output takes it over', freedEarly: 'freed at its
 
 const barCells = 24;
 
-/** A life as a bar over the steps of the schedule: `··███████·····`. */
+/** A life as a bar over the steps of the schedule: `··━━━━━━━·····`. */
 function bar({ born, dies }: StoredValue, steps: number): string {
   if (steps === 0) return '';
   const scale = Math.min(1, barCells / steps);
   const cells = Math.max(1, Math.round(steps * scale));
   const from = Math.min(cells - 1, Math.floor(born * scale));
   const to = Math.max(from + 1, Math.min(cells, Math.ceil(dies * scale)));
-  return `${'·'.repeat(from)}${'█'.repeat(to - from)}${'·'.repeat(cells - to)}`;
+  return `${'·'.repeat(from)}${'━'.repeat(to - from)}${'·'.repeat(cells - to)}`;
 }
 
 function scheduleText(executable: Executable, context: ExplainContext): string {

@@ -30,7 +30,7 @@ describe('Texts beside the source', function () {
     const plan = (await vscode.commands.executeCommand<vscode.TextDocument>(command, ...args))!;
     assert.equal(plan.uri.scheme, 'tidemark-explain');
     assert.match(plan.getText(), /^step · plan: /);
-    assert.match(plan.getText(), /nextLayers +f32\[784,512\] +1\.5 MiB +·+█+ +arena \+ 1\.5 MiB +train-mlp\.ts:52:\d+/);
+    assert.match(plan.getText(), /nextLayers +f32\[784,512\] +1\.5 MiB +·+━+ +train-mlp\.ts:52:\d+ +arena \+ 1\.5 MiB$/m);
     const found = await links(plan);
     const line = found.find(({ target }) => target?.fragment.startsWith('L52,'));
     assert.equal(line?.target?.fsPath, document.uri.fsPath);
