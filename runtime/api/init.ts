@@ -75,6 +75,7 @@ export function defaultDevice(): DeviceName {
   return (startedDevice() ?? start()).kind;
 }
 
+/** Lost, or never opened. */
 const lostDevices = new WeakSet<Device>();
 
 function start(): Device {
@@ -82,6 +83,7 @@ function start(): Device {
   noticeJaxVariables();
   const device = makeDevice(backendFor(name), settingsFor());
   void device.lost.then(() => lostDevices.add(device));
+  device.opened?.catch(() => lostDevices.add(device));
   useDevice(device);
   return device;
 }
@@ -215,6 +217,8 @@ function noticeJaxVariables(): void {
 export async function blockUntilReady<T>(tree?: T): Promise<T> {
   const device = startedDevice();
   if (device !== undefined) {
+    // One that never opened says why.
+    await device.opened;
     if (lostDevices.has(device)) throw deviceLost(await device.lost);
     await device.idle();
   }

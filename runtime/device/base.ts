@@ -96,7 +96,10 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     events.write({ kind: 'mark', name: 'lost', text: reason });
   });
 
+  let failed: unknown;
+  backend.opened?.catch((fault: unknown) => (failed = fault));
   const usable = (): void => {
+    if (failed !== undefined) throw failed;
     if (lostBecause !== undefined) throw deviceLost(lostBecause);
   };
   /** Runs `take`; out of room, once more after a collection; then with the words for people. */

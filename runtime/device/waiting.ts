@@ -19,7 +19,9 @@ export async function paced<T>(promise: Promise<T>, pause: () => void): Promise<
   return ended;
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** One turn of the event loop. */
+export const turn = (): Promise<void> =>
+  new Promise((resolve) => (typeof setImmediate === 'undefined' ? setTimeout(resolve, 0) : setImmediate(resolve)));
 
 /** Sleeps a millisecond in this thread; undefined where threads may not sleep (pages). */
 export function makePause(): (() => void) | undefined {

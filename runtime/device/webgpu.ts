@@ -7,12 +7,13 @@
  * to be had). Pipelines have explicit layouts and are found again by their text.
  * Depends on: core, compile, backend, adapter, pipelines, recorder.
  */
+import { deviceLost } from '../core/errors.ts';
 import type { Executable, Step } from '../compile/executable.ts';
 import type { Found } from './adapter.ts';
 import type { Backend, Resolve, Spot } from './backend.ts';
 import { makePipelines, type Pipelines, type Wanted } from './pipelines.ts';
 import { boundFor, makeRecorder } from './recorder.ts';
-import { paced } from './waiting.ts';
+import { paced, turn } from './waiting.ts';
 
 export interface WebGPUOptions {
   readonly find: () => Promise<Found>;
@@ -210,16 +211,24 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
         readNow(spot, bytes).then(resolve, reject);
       });
       void settled().catch(reject);
-      void lost.then((reason) => reject(new Error(`the device was lost: ${reason}`)));
+      void lost.then((reason) => reject(deviceLost(reason)));
     });
   };
-  const raced = (bytes: Promise<ArrayBuffer>): Promise<ArrayBuffer> =>
-    Promise.race([
-      bytes,
-      lost.then((reason): never => {
-        throw new Error(`the device was lost: ${reason}`);
+  /** Never waits for a device that is gone: what it was to do comes to nothing, or fails with words of its own. */
+  const raced = <T>(work: Promise<T>): Promise<T> => {
+    const gone = lost.then((reason): never => {
+      throw deviceLost(reason);
+    });
+    gone.catch(() => undefined);
+    return Promise.race([
+      work.catch(async (fault: unknown) => {
+        // A buffer that is unmapped by a loss says so before the loss itself is known.
+        await Promise.race([gone, turn()]);
+        throw fault;
       }),
+      gone,
     ]);
+  };
   /** `destroy()` returns memory only with a later submit: if none comes by itself, an empty one does. */
   const flushSoon = (): void => {
     if (freed) return;
@@ -313,7 +322,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     async idle() {
       await settled();
       const { device } = ready();
-      await quietly(device.queue.onSubmittedWorkDone().then(() => undefined));
+      await raced(quietly(device.queue.onSubmittedWorkDone().then(() => undefined)));
     },
     lost,
     dispatches: () => dispatches,

@@ -16,7 +16,9 @@ function work(): void {
 }
 
 describe('expectPeak', () => {
-  onCpu();
+  beforeEach(() => {
+    onCpu();
+  });
   /** What `work` needs on top of what other tests left alive. */
   const peakBytes = (): number => memory.stats().bytesInUse + 2 ** 21;
 

@@ -38,7 +38,9 @@ function warningOf(run: () => unknown): string {
 const lineOf = (text: string, mark: string): number => text.slice(0, text.indexOf(mark)).split('\n').length;
 
 describe('errors of shapes', () => {
-  onCpu();
+  beforeEach(() => {
+    onCpu();
+  });
   let text: string;
   before(async () => {
     const { readFile } = await import('node:fs/promises');
@@ -59,7 +61,9 @@ describe('errors of shapes', () => {
 });
 
 describe('errors of donation', () => {
-  onCpu();
+  beforeEach(() => {
+    onCpu();
+  });
   let text: string;
   before(async () => {
     const { readFile } = await import('node:fs/promises');
