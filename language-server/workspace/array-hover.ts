@@ -55,7 +55,7 @@ export function hoverAt(context: HoverContext, offset: number): string | undefin
     '',
     '| | |',
     '|:--|:--|',
-    ...rows.map(([head, text]) => `| ${head} | ${text.replaceAll('|', '\\|')} |`),
+    ...rows.map(([head, text]) => `| ${head}&nbsp;&nbsp; | ${text.replaceAll('|', '\\|')} |`),
   ].join('\n');
 }
 

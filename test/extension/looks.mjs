@@ -10,10 +10,10 @@ import { startEditor } from '../../scripts/support/editor-server.mjs';
 import { goTo, lens, openFile, palette, pictures, timelineFrame } from './ui.mjs';
 
 const themes = [
-  ['light', 'Default Light Modern'],
-  ['dark', 'Default Dark Modern'],
-  ['contrast', 'Default High Contrast'],
-  ['contrast-light', 'Default High Contrast Light'],
+  ['light', 'Light Modern', 'vs'],
+  ['dark', 'Dark Modern', 'vs-dark'],
+  ['contrast', 'Default High Contrast', 'hc-black'],
+  ['contrast-light', 'Default High Contrast Light', 'hc-light'],
 ];
 const leastContrast = 3;
 
@@ -69,11 +69,16 @@ export async function looksRun({ browser, training, vsix }) {
         .first()
         .waitFor({ timeout: 240_000 });
     });
-    for (const [name, theme] of themes) {
+    for (const [name, theme, base] of themes) {
       await check(`${theme}: lines and marks can be told from the background`, async () => {
         await setTheme(server.user, theme);
-        await page.waitForTimeout(1500);
+        // The numbers of the run come back with the window.
+        await page.reload();
+        await page.waitForSelector(`.monaco-workbench.${base}`, { timeout: 60_000 });
         await openFile(page, 'train-mlp.ts');
+        await lens(page, /^peak [\d.]+ MiB at line \d+|^explain/)
+          .first()
+          .waitFor({ timeout: 120_000 });
         await goTo(page, '51:9');
         await page.locator('.monaco-editor [class*="ced-"]').first().waitFor({ timeout: 15_000 });
         await page.waitForTimeout(1200);
@@ -102,7 +107,6 @@ export async function looksRun({ browser, training, vsix }) {
       });
     }
     await check('the walkthrough', async () => {
-      await setTheme(server.user, 'Default Dark Modern');
       await palette(page, 'Welcome: Open Walkthrough');
       const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Lower the memory of an array program' }).first();
       await row.waitFor({ timeout: 20_000 });

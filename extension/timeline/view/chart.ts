@@ -141,7 +141,7 @@ function drawPeak(pen: CanvasRenderingContext2D, now: Viewport, theme: Theme, { 
   }
   const onLeft = x > width / 2;
   pen.textAlign = onLeft ? 'left' : 'right';
-  pen.fillText(t('peak {0}', writeBytes(peak.bytes)), onLeft ? padding.left + 4 : padding.left + width - 4, y + 13);
+  pen.fillText(t('peak {0}', writeBytes(peak.bytes)), onLeft ? padding.left + 4 : padding.left + width - 4, Math.max(11, y - 5));
 }
 
 const dashes = [6, 4];

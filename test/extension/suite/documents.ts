@@ -59,7 +59,10 @@ describe('Texts beside the source', function () {
       'the hover',
       async () => {
         const found = (await vscode.commands.executeCommand<vscode.Hover[]>('vscode.executeHoverProvider', document.uri, at)) ?? [];
-        return found.flatMap(({ contents }) => contents.map((one) => (typeof one === 'string' ? one : one.value))).join('\n');
+        return found
+          .flatMap(({ contents }) => contents.map((one) => (typeof one === 'string' ? one : one.value)))
+          .join('\n')
+          .replaceAll('&nbsp;', '');
       },
       (text) => text.includes('| memory |'),
       120_000,
