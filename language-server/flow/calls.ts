@@ -41,7 +41,16 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
     case 'class': {
       const cls = engine.project.class(callee.class);
       if (cls === undefined) return unknownCall(engine, state, receiver, args, site);
-      return engine.construct(state, cls, args, site, event.construct ? undefined : receiver);
+      if (event.construct) return engine.construct(state, cls, args, site);
+      // `super(…)`: the fields of the class itself come next.
+      const own = place.fn.class === undefined ? undefined : engine.project.class(place.fn.class);
+      return then(engine.construct(state, cls, args, site, receiver), (next, value) => {
+        const given = place.fn.parameters.map(({ local }) => next.local(local));
+        const self = event.receiver === undefined ? value : next.local(event.receiver);
+        return own === undefined
+          ? returned(next, value)
+          : then(engine.ownFields(next, own, self, given, site), (at) => returned(at, value));
+      });
     }
     case 'library': {
       // A value of ours may stand behind a library's type: a compiled function behind `Jitted`.
@@ -102,6 +111,11 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
             site,
             place,
           );
+        // A list that nothing is known of calls back before it returns.
+        const [callback] = args;
+        const often = engine.models.get('standard')?.calls[`Array.${event.key.name}`]?.role?.kind === 'calls';
+        if (receiver.kind === 'host' && callback?.kind === 'closure' && often)
+          return libraryCall(engine, state, 'standard', `Array.${event.key.name}`, receiver, args, [], site, place);
         if (receiver.kind === 'compiled' || receiver.kind === 'closure') {
           if (event.key.name === 'call') return engine.callValue(state, receiver, args[0], args.slice(1), site);
           if (event.key.name === 'bind') return returned(state, receiver);

@@ -39,6 +39,7 @@ export interface Engine extends Walk {
   ): readonly Exit[];
   callValue(state: State, target: Value, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
   construct(state: State, cls: LoweredClass, args: readonly Value[], site: CallSite, instance?: Value): readonly Exit[];
+  ownFields(state: State, cls: LoweredClass, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
   moduleEnvironment(state: State, module: FunctionId): ObjectId | undefined;
   /** Runs callbacks that were left for later. */
   runLater(state: State): readonly State[];

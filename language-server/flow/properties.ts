@@ -62,13 +62,8 @@ export function property(
   }
   if (node.shape === 'array' && node.life !== undefined)
     return arrayProperty(engine, state, object, node, key, event.span, type, place, event);
-  if (key === 'length' || key === 'size')
-    return returned(
-      state,
-      !node.open && node.pool.length === 0 && !node.many && node.shape === 'list' && node.home === undefined
-        ? literalValue(node.fields.size)
-        : hostValue(`${object.id}.len${node.fields.size}.${node.pool.length};`, type),
-    );
+  if (key === 'length' || (key === 'size' && !node.fields.has(key) && node.class === undefined))
+    return returned(state, lengthOf(state, object.id, node, type));
   const known = node.fields.get(key);
   if (known !== undefined) {
     if (state.tracing > 0) captured(engine, state, known, node, event.span, key);
@@ -124,6 +119,29 @@ export function property(
   if (node.shape === 'generator' || node.shape === 'promise' || node.shape === 'recorder')
     return returned(state, hostValue(`${site};`, type));
   return returned(state, undefinedValue);
+}
+
+/** Host data that lost its name since it was stored gets one: read twice, it is the same. */
+function recalled(state: State, id: string, key: string, value: Value): Value {
+  if (value.kind !== 'host' || value.symbol !== '' || value.type?.callable === true) return value;
+  const symbol = `${id}.${key}'`;
+  state.renew(symbol);
+  const again = hostValue(`${symbol};`, value.type);
+  state.setField(id, key, again);
+  return again;
+}
+
+/** How many members a collection has: where that isn't known, at least one if one was seen to go in. */
+function lengthOf(state: State, id: string, node: Node, type: TypeFact): Value {
+  const local = node.shape === 'list' && !node.open && !node.many && node.home === undefined;
+  if (local && node.pool.length === 0) return literalValue(node.fields.size);
+  const length = hostValue(`${id}.len${node.fields.size}.${node.pool.length};`, type);
+  if (local) {
+    state.facts.set(length.key.slice(1), true);
+    state.facts.set(`(=0<${length.key})`, true);
+    state.facts.set(`(${length.key}====0)`, false);
+  }
+  return length;
 }
 
 export function memberOf(engine: Engine, classId: string, table: 'methods' | 'getters' | 'setters', key: string): string | undefined {

@@ -199,12 +199,7 @@ export class Walker implements Engine {
     const slot = -900_000 - site.span.start;
     state.frame.locals.set(slot, own);
     const base = cls.base === undefined ? undefined : this.project.class(cls.base);
-    const initialise = (next: State): readonly Exit[] => {
-      const fn = cls.initialiser === undefined ? undefined : this.project.function(cls.initialiser);
-      return fn === undefined
-        ? returned(next, undefinedValue)
-        : this.callFunction(next, fn, env, next.frame.locals.get(slot), args, { ...site, tag: `${site.tag ?? ''} fields` });
-    };
+    const initialise = (next: State): readonly Exit[] => this.ownFields(next, cls, next.frame.locals.get(slot), args, site, env);
     const ctor = cls.constructor_ === undefined ? undefined : this.project.function(cls.constructor_);
     const explicitSuper = ctor !== undefined && base !== undefined;
     const first =
@@ -218,8 +213,7 @@ export class Walker implements Engine {
         ? returned(next, undefinedValue)
         : this.callFunction(next, ctor, env, next.frame.locals.get(slot), args, { ...site, tag: `${site.tag ?? ''} new` }),
     );
-    const third = explicitSuper ? then(second, (next) => initialise(next)) : second;
-    return third.map((exit) => {
+    return second.map((exit) => {
       const value = exit.state.frame.locals.get(slot) ?? own;
       // A base class shares the slot of the instance that is being made.
       if (instance === undefined) exit.state.frame.locals.delete(slot);
@@ -228,6 +222,22 @@ export class Walker implements Engine {
   }
 
   moduleEnvironment(_state: State, module: FunctionId): ObjectId | undefined {
+  /** The initialisers of a class's own fields, which run once its base is made; its constructor's arguments may be fields too. */
+  ownFields(
+    state: State,
+    cls: LoweredClass,
+    self: Value | undefined,
+    args: readonly Value[],
+    site: CallSite,
+    environment?: ObjectId,
+  ): readonly Exit[] {
+    const fn = cls.initialiser === undefined ? undefined : this.project.function(cls.initialiser);
+    const env = environment ?? this.moduleEnvironment(state, `${cls.file}#`);
+    return fn === undefined
+      ? returned(state, undefinedValue)
+      : this.callFunction(state, fn, env, self, args, { ...site, tag: `${site.tag ?? ''} fields` });
+  }
+
     this.initialise(module);
     return this.initialised.get(module);
   }

@@ -141,6 +141,8 @@ export const tfjs: LibraryModel = {
     'image.nonMaxSuppressionWithScoreAsync': { arguments: { rest: 'reads' }, result: { settles: 'creates' }, readsUntilSettled: true },
     setdiff1dAsync: { arguments: { rest: 'reads' }, result: { settles: 'creates' }, readsUntilSettled: true },
     util: host,
+    // Finds tensors that are there already.
+    'tensor_util.*': { arguments: { rest: 'reads' }, result: 'unknown' },
     'util.*': { arguments: { rest: 'reads' }, result: 'host' },
     'Tensor.variable': { arguments: { receiver: 'reads', rest: 'inspects' }, result: 'creates', note: 'kept' },
     'Tensor.dispose': frees,

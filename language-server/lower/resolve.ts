@@ -191,6 +191,11 @@ export function createResolver(
       return undefined;
     }
     if (ts.isParameter(declaration) || ts.isPropertyDeclaration(declaration)) return undefined;
+    // A package's module under another name: `paths` of the tsconfig, a bundle.
+    if (ts.isSourceFile(declaration)) {
+      const own = types.modelOfDeclaration(declaration);
+      return own === undefined ? undefined : { model: own, path: [] };
+    }
     const model = types.modelOfDeclaration(declaration, name);
     if (model === undefined || packageOf(declaration) === 'lib') return undefined;
     const names = [symbol.name];

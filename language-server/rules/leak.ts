@@ -228,6 +228,28 @@ export const cases: Cases = {
     }
   }`,
     `
+  import * as tf from '@tensorflow/tfjs';
+  class Source {}
+  export class Crops extends Source {
+    private box: tf.Tensor1D;
+    constructor(values: number[]) {
+      super();
+      this.box = tf.tensor1d(values);
+    }
+    largest(frames: readonly number[]): number {
+      const crops = frames.map((frame) => this.box.mul(frame));
+      let most = 0;
+      for (let i = 0; i < crops.length; i++) {
+        most = Math.max(most, crops[i]!.size);
+        crops[i]!.dispose();
+      }
+      return most;
+    }
+    dispose(): void {
+      this.box.dispose();
+    }
+  }`,
+    `
   // @file injected.js
   import * as tf from '@tensorflow/tfjs';
   export class Summer {

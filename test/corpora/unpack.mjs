@@ -30,14 +30,31 @@ const most = 400;
 export function unpack(folder) {
   const ways = [shippedTypeScript(folder), restored(folder), shippedJavaScript(folder)];
   const counts = ways.map((files) => files.filter((path) => touching(join(folder, path))).length);
-  const best = ways[counts.findIndex((count) => count > 0 && count >= Math.max(...counts) / 4)] ?? [];
+  const best = unbundled(ways[counts.findIndex((count) => count > 0 && count >= Math.max(...counts) / 4)] ?? []);
+  // Declarations beside their JavaScript would hide it from the files that import it.
+  for (const path of best) if (/\.js$/.test(path)) rmSync(join(folder, path.replace(/\.js$/, '.d.ts')), { force: true });
   const chosen = best.length > most ? best.filter((path) => touching(join(folder, path))) : best;
-  writeFileSync(join(folder, 'tsconfig.json'), `${JSON.stringify(tsconfig(chosen), undefined, 2)}\n`);
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    `${JSON.stringify(tsconfig(chosen, isCommonJs(chosen.map((path) => join(folder, path)))), undefined, 2)}\n`,
+  );
   return chosen;
 }
 
 export function touching(path) {
   return readFileSync(path, 'utf8').match(touches) !== null;
+}
+
+/** Without bundles of what is there file by file. */
+function unbundled(files) {
+  const single = files.filter((path) => !/\.(esm|fesm\d*|bundle)\.js$/.test(path));
+  return single.length > 2 ? single : files;
+}
+
+/** Only some ways of resolving modules follow `require`; with `import` beside it, they are those of the other files. */
+function isCommonJs(files) {
+  const texts = files.filter((path) => path.endsWith('.js')).map((path) => readFileSync(path, 'utf8'));
+  return texts.some((text) => /=\s*require\(["']/.test(text)) && !texts.some((text) => /^import\s/m.test(text));
 }
 
 const shippedTypeScript = (folder) => shipped(folder).filter((path) => /\.(ts|tsx|mts)$/.test(path));
@@ -123,11 +140,11 @@ function walk(folder) {
   });
 }
 
-const tsconfig = (files) => ({
+const tsconfig = (files, commonJs) => ({
   compilerOptions: {
     target: 'es2022',
-    module: 'esnext',
-    moduleResolution: 'bundler',
+    module: commonJs ? 'nodenext' : 'esnext',
+    moduleResolution: commonJs ? 'nodenext' : 'bundler',
     lib: ['es2023', 'dom', 'dom.iterable', 'esnext.disposable'],
     types: ['@webgpu/types', 'node'],
     allowJs: true,
