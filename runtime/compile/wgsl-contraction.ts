@@ -4,17 +4,17 @@
  * On software Vulkan every invocation holds a tile of up to 8 × 8 results in registers and reads vectors, without shared
  * memory: barriers cost more there than reading again (FACTS: 4.7 against 0.2 GFLOP/s). On GPUs workgroups share tiles of
  * 64 × 64. Either factor may be transposed: what lies side by side decides which way vectors run.
- * Depends on: core, code, lanes, wgsl-language, wgsl, kernel.
+ * Depends on: core, ops, affine, code, wgsl-epilogue, wgsl-language, wgsl-shared, wgsl, kernel.
  */
-import { intDiv, intMod, linear } from '../ops/arithmetic.ts';
-import { coordinate, type Scalar } from '../ops/scalar.ts';
+import { intDiv, intMod } from '../ops/arithmetic.ts';
+import type { Scalar } from '../ops/scalar.ts';
 import { affineOf, type Bounds } from './affine.ts';
 import { makeCode, type Writer } from './code.ts';
 import type { Contraction, Factor, Kernel } from './kernel.ts';
-import { fourLanes, makeVectors } from './lanes.ts';
-import { mapScalar } from './scalar-walk.ts';
 import { basesLines, boundsOf, gridOf, groupSizeFor, slotAvals, type WgslOptions, type WgslText } from './wgsl.ts';
-import { boundSlabs, loaded, stored, wgslLanguage, type Slabs } from './wgsl-language.ts';
+import { finishText, lettersOf, textAt } from './wgsl-epilogue.ts';
+import { boundSlabs, loaded, wgslLanguage, type Slabs } from './wgsl-language.ts';
+import { writeShared } from './wgsl-shared.ts';
 
 /** How a factor's elements are read. */
 type Reading = 'along depth' | 'along free' | 'one by one';
@@ -26,11 +26,13 @@ interface Tile {
   readonly depth: 1 | 2 | 4;
   readonly left: Reading;
   readonly right: Reading;
-  /** Results are stored in vectors of four. */
+  /** Results are computed in vectors of four. */
   readonly fours: boolean;
+  /** Memory is read and written in vectors too: where elements are read one by one, each would cost a whole vector. */
+  readonly packed: boolean;
 }
 
-export const contractionOf = (kernel: Kernel): Contraction => {
+const contractionOf = (kernel: Kernel): Contraction => {
   if (kernel.form.kind !== 'contraction') throw new Error('internal: runtime/compile: not a contraction');
   return kernel.form.contraction;
 };
@@ -55,13 +57,13 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
     return 'one by one';
   };
   const tall = rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-  const most = fours ? (columns % 8 === 0 ? 8 : 4) : columns >= 4 ? 4 : columns >= 2 ? 2 : 1;
+  const most = fours ? (columns % 8 === 0 ? 8 : 4) : leastWaste(columns);
   // Enough invocations for all lanes of all cores before larger tiles pay.
   const invocations = (tileRows: number, tileColumns: number): number =>
     Math.ceil(rows / tileRows) * Math.ceil(columns / tileColumns) * kernel.extents[0]!;
-  let [tileRows, tileColumns] = [fours ? tall : Math.min(4, tall), most];
+  let [tileRows, tileColumns] = [tall, most];
   while (tileRows > 1 && invocations(tileRows, tileColumns) < 32) tileRows /= 2;
-  if (fours && tileColumns === 8 && invocations(tileRows, tileColumns) < 32) tileColumns = 4;
+  if (tileColumns === 8 && invocations(tileRows, tileColumns) < 32) tileColumns = 4;
   const readings = [reading(left, rows), reading(right, columns)] as const;
   return {
     rows: tileRows,
@@ -70,7 +72,15 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
     left: readings[0],
     right: readings[1],
     fours,
+    packed: fours && !readings.includes('one by one'),
   };
+}
+
+/** Columns of a tile, eight at most, so that few lie beyond the result. */
+function leastWaste(columns: number): number {
+  const widths = [8, 7, 6, 5, 4].filter((width) => width <= columns);
+  const waste = (width: number): number => Math.ceil(columns / width) * width - columns;
+  return widths.reduce((best, width) => (waste(width) < waste(best) ? width : best), widths[0] ?? Math.max(1, columns));
 }
 
 /** From a multiple of four on, four values of its variable are four neighbours: x, or 1000 · (x / 64) + x % 64. */
@@ -91,12 +101,10 @@ function inRunsOfFour(scalar: Scalar, bounds: Bounds): boolean {
   );
 }
 
-const lettersOf = 'xyzw';
-
 function writeTiles(kernel: Kernel, contraction: Contraction, tile: Tile, options: WgslOptions): WgslText {
   const { batch, rows, columns, depth, left, right } = contraction;
   const avals = slotAvals(kernel);
-  const slabs = boundSlabs(avals, options.slabs, tile.fours);
+  const slabs = boundSlabs(avals, options.slabs, tile.packed);
   const needs = new Map<string, string>();
   const finish = finishText(kernel, contraction, slabs, needs, tile.fours);
   const across = Math.ceil(columns / tile.columns);
@@ -200,10 +208,9 @@ function readLines(
   slabs: Slabs,
   code: Writer,
 ): Reads {
-  const slab = `slab${slabs.slabOf(factor.operand)}`;
-  const base = `bases.b${factor.operand}`;
   const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-  const start = `${base} + ${code.value(factor.start)}`;
+  const start = code.value(factor.start);
+  const four = (at: string): string => loaded(factor.operand, `((${at}) >> 2u)`, 'float32', true, slabs);
   const steps = range(tile.depth);
   const freeText = (at: string): string => textAt(factor.free, (one) => one.kind === 'coordinate' && one.axis === free.axis, at, code);
   const depthLines: string[] = [];
@@ -220,7 +227,7 @@ function readLines(
     case 'along depth': {
       const before = range(extent).map((i) => `let ${name}at${i} = ${start} + ${freeText(clamped(i, 1))};`);
       const along = depthText(0);
-      const inside = [...depthLines, ...range(extent).map((i) => `let ${name}${i} = ${slab}[(${name}at${i} + ${along}) >> 2u];`)];
+      const inside = [...depthLines, ...range(extent).map((i) => `let ${name}${i} = ${four(`${name}at${i} + ${along}`)};`)];
       const element = (i: number, kk: number): string => `${name}${i}.${lettersOf[kk]!}`;
       return {
         before,
@@ -237,7 +244,7 @@ function readLines(
       // A tile of fewer than four rows: the first of them may not be a multiple of four, so elements are read singly.
       if (extent < 4) return oneByOne();
       const before = groups.map((g) => `let ${name}at${g} = ${start} + ${freeText(clamped(4 * g, 4))};`);
-      const inside = steps.flatMap((kk) => groups.map((g) => `let ${name}${kk}_${g} = ${slab}[(${name}at${g} + ${depthText(kk)}) >> 2u];`));
+      const inside = steps.flatMap((kk) => groups.map((g) => `let ${name}${kk}_${g} = ${four(`${name}at${g} + ${depthText(kk)}`)};`));
       return {
         before,
         inside: [...depthLines, ...inside],
@@ -249,7 +256,7 @@ function readLines(
       return oneByOne();
   }
   function oneByOne(): Reads {
-    const before = range(extent).map((i) => `let ${name}at${i} = ${code.value(factor.start)} + ${freeText(clamped(i, 1))};`);
+    const before = range(extent).map((i) => `let ${name}at${i} = ${start} + ${freeText(clamped(i, 1))};`);
     const inside = steps.flatMap((kk) => {
       const along = depthText(kk);
       return range(extent).map(
@@ -267,133 +274,4 @@ function readLines(
           .join(', ')})`,
     };
   }
-}
-
-/** An index with one leaf replaced by text. */
-function textAt(scalar: Scalar, isLeaf: (one: Scalar) => boolean, text: string, code: Writer): string {
-  const symbol = Symbol('leaf');
-  code.bind(symbol, text);
-  const replaced = mapScalar(scalar, (one) => (isLeaf(one) ? { kind: 'variable', variable: symbol, dtype: 'int32' } : one));
-  return plainText(replaced, (symbol_) => (symbol_ === symbol ? text : undefined)) ?? code.value(replaced);
-}
-
-/** Sums and products as one expression: nothing is defined for it, so it can stand anywhere. */
-function plainText(scalar: Scalar, nameOf: (symbol: symbol) => string | undefined): string | undefined {
-  switch (scalar.kind) {
-    case 'constant':
-      return `${scalar.value}`;
-    case 'variable':
-      return nameOf(scalar.variable);
-    case 'apply': {
-      const operands = scalar.operands.map((one) => plainText(one, nameOf));
-      return operands.some((one) => one === undefined)
-        ? undefined
-        : scalar.apply.wgsl(operands as string[], scalar.dtype, ['int32', 'int32']);
-    }
-    case 'coordinate':
-      return `c${scalar.axis}`;
-    case 'load':
-    case 'choose':
-    case 'loop':
-      return undefined;
-  }
-}
-
-/** `finish(c0, c1, c2, sum)`: what follows the product, and the stores; c2 counts fours when results are vectors. */
-function finishText(kernel: Kernel, { sum }: Contraction, slabs: Slabs, needs: Map<string, string>, fours: boolean): string[] {
-  const { extents, results, operands } = kernel;
-  const code = makeCode(wgslLanguage(slabs, needs));
-  code.open([0, 1, 2, sum]);
-  code.bind(sum, 'sum');
-  const vectors = makeVectors(boundsOf(kernel));
-  const positionIn = fours ? [extents[0]!, extents[1]!, extents[2]! / 4] : extents;
-  const at = code.value(linear([coordinate(0), coordinate(1), coordinate(2)], positionIn));
-  const values = results.map(({ value }) => {
-    if (!fours) return code.value(value);
-    const lanes = fourLanes(value, 2, vectors, sum);
-    if (lanes === undefined) throw new Error('internal: runtime/compile: an epilogue with loops of different lengths');
-    return lanes.map((lane) => code.value(lane));
-  });
-  results.forEach(({ aval }, i) => code.line(stored(operands.length + i, at, values[i]!, aval.dtype, slabs)));
-  const lines = code.close();
-  return [`fn finish(c0: i32, c1: i32, c2: i32, sum: ${fours ? 'vec4f' : 'f32'}) {`, ...code.scopes[0]!.lines, ...lines, '}'];
-}
-
-const sharedTile = 64;
-const sharedDepth = 16;
-
-/** Workgroups of 16 × 16 invocations share tiles of 64 × 16 of both factors; each invocation has 4 × 4 results. */
-function writeShared(kernel: Kernel, contraction: Contraction, options: WgslOptions): WgslText {
-  const { batch, rows, columns, depth, left, right } = contraction;
-  const avals = slotAvals(kernel);
-  const slabs = boundSlabs(avals, options.slabs, false);
-  const needs = new Map<string, string>();
-  const finish = finishText(kernel, contraction, slabs, needs, false);
-  const across = Math.ceil(columns / sharedTile);
-  const down = Math.ceil(rows / sharedTile);
-  const grid = gridOf(batch * across * down);
-  const code = makeCode(wgslLanguage(slabs, needs));
-  const range = [0, 1, 2, 3];
-  const starts = [left, right].map(({ start }) => code.value(start));
-  const fill = (factor: Factor, side: 0 | 1): string[] => {
-    const name = side === 0 ? 'tileA' : 'tileB';
-    const first = side === 0 ? 'row0' : 'column0';
-    const limit = side === 0 ? rows : columns;
-    // Neighbouring invocations read neighbouring elements.
-    const alongDepth = factor.depthStride === 1;
-    const split = alongDepth
-      ? [`let kk = at % ${sharedDepth};`, `let f = at / ${sharedDepth};`]
-      : [`let f = at % ${sharedTile};`, `let kk = at / ${sharedTile};`];
-    const free = textAt(factor.free, (one) => one.kind === 'coordinate' && one.axis === side + 1, `(${first} + f)`, code);
-    const along = textAt(factor.depth, (one) => one.kind === 'variable' && one.variable === contraction.k, '(k + kk)', code);
-    return [
-      `for (var turn = 0; turn < 4; turn++) {`,
-      `let at = local + turn * 256;`,
-      ...split,
-      `var x = 0.0f;`,
-      `if (${first} + f < ${limit} && k + kk < ${depth}) { x = ${loaded(factor.operand, `(${starts[side]!} + ${free} + ${along})`, 'float32', false, slabs)}; }`,
-      `${name}[kk * ${sharedTile} + f] = x;`,
-      '}',
-    ];
-  };
-  const fills = [fill(left, 0), fill(right, 1)];
-  return {
-    grid,
-    text: [
-      ...basesLines(options.bases, avals.length),
-      ...slabs.declarations,
-      ...needs.values(),
-      `var<workgroup> tileA: array<f32, ${sharedTile * sharedDepth}>;`,
-      `var<workgroup> tileB: array<f32, ${sharedTile * sharedDepth}>;`,
-      ...finish,
-      '@compute @workgroup_size(16, 16)',
-      'fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_id) id: vec3u, @builtin(local_invocation_index) place: u32) {',
-      `let index = i32(group.x + group.y * ${grid[0]}u);`,
-      // The whole workgroup goes: barriers stay uniform.
-      `if (index >= ${batch * across * down}) { return; }`,
-      'let local = i32(place);',
-      `let c0 = index / ${across * down};`,
-      `let row0 = ((index / ${across}) % ${down}) * ${sharedTile};`,
-      `let column0 = (index % ${across}) * ${sharedTile};`,
-      'let row = i32(id.y) * 4; let column = i32(id.x) * 4;',
-      ...range.map((i) => `var acc${i} = vec4f();`),
-      ...code.scopes[0]!.lines,
-      `for (var k = 0; k < ${depth}; k += ${sharedDepth}) {`,
-      ...fills.flat(),
-      'workgroupBarrier();',
-      `for (var kk = 0; kk < ${sharedDepth}; kk++) {`,
-      `let b = vec4f(${range.map((j) => `tileB[kk * ${sharedTile} + column + ${j}]`).join(', ')});`,
-      ...range.map((i) => `acc${i} += tileA[kk * ${sharedTile} + row + ${i}] * b;`),
-      '}',
-      'workgroupBarrier();',
-      '}',
-      ...range.flatMap((i) =>
-        range.map(
-          (j) =>
-            `if (row0 + row + ${i} < ${rows} && column0 + column + ${j} < ${columns}) { finish(c0, row0 + row + ${i}, column0 + column + ${j}, acc${i}.${lettersOf[j]!}); }`,
-        ),
-      ),
-      '}',
-    ].join('\n'),
-  };
 }

@@ -96,9 +96,14 @@ export function wgslLanguage(slabs: Slabs, needs: Map<string, string>): Language
   };
 }
 
+/** A value, or (`vector`) four side by side at a position that counts fours. */
 export function loaded(slot: number, position: string, dtype: DType, vector: boolean, { slabOf, fours, element }: Slabs): string {
   const slab = `slab${slabOf(slot)}`;
   const base = `bases.b${slot}`;
+  if (vector && !fours) {
+    const parts = [0, 1, 2, 3].map((i) => `${slab}[${base} + 4 * (${position}) + ${i}]`);
+    return fromMemory(`vec4<${element}>(${parts.join(', ')})`, dtype, element, true);
+  }
   if (vector) return fromMemory(`${slab}[(${base} >> 2u) + ${position}]`, dtype, element, true);
   if (!fours) return fromMemory(`${slab}[${base} + ${position}]`, dtype, element, false);
   return fromMemory(`${slab}[(${base} + ${position}) >> 2u][(${base} + ${position}) & 3]`, dtype, element, false);
@@ -110,10 +115,12 @@ export function stored(
   position: string,
   value: string | readonly string[],
   dtype: DType,
-  { slabOf, element }: Slabs,
+  { slabOf, fours, element }: Slabs,
 ): string {
   const slab = `slab${slabOf(slot)}`;
   const base = `bases.b${slot}`;
+  if (typeof value !== 'string' && !fours)
+    return value.map((one, i) => `${slab}[${base} + 4 * (${position}) + ${i}] = ${toMemory(one, dtype, element)};`).join(' ');
   if (typeof value === 'string') return `${slab}[${base} + ${position}] = ${toMemory(value, dtype, element)};`;
   return `${slab}[(${base} >> 2u) + ${position}] = vec4<${element}>(${value.map((one) => toMemory(one, dtype, element)).join(', ')});`;
 }

@@ -13,6 +13,7 @@ import { optionsOf } from '../ops/options.ts';
 import { flipEntry, padEntry, windowsEntry } from '../ops/shape.ts';
 import { max, min, sum } from '../ops/reduce.ts';
 import type { Value } from '../ops/value.ts';
+import { convolve } from './convolution.ts';
 import { concatenate } from './shaping.ts';
 import { vmap } from './transforms.ts';
 
@@ -115,6 +116,10 @@ export const convGeneralDilated = composed(
     const window = w.shape.slice(2);
     const reached = x.shape.slice(2).map((extent, k) => (extent === 0 ? 0 : (extent - 1) * lhsDilation[k]! + 1));
     const borders = paddingOf(padding, reached, window, strides, dilation);
+    if (groups === 1) {
+      const [low, high] = [borders.map(([before]) => before), borders.map(([, after]) => after)];
+      return convolve(x, w, { strides, low, high, lhsDilation, rhsDilation: dilation });
+    }
     const spread = bordered(
       x,
       borders,
@@ -124,17 +129,6 @@ export const convGeneralDilated = composed(
     // [N, C, positions…, window…]
     const windows = apply(windowsEntry, [spread], { window, stride: strides, dilation });
     const windowAxes = window.map((_, k) => 2 + spatial + k);
-    if (groups === 1) {
-      // Kernel first, so that its result axes [O, N, positions…] need one transpose only where N is more than one.
-      const product = dot(windows, w, {
-        contract: [
-          [1, ...windowAxes],
-          [1, ...window.map((_, k) => 2 + k)],
-        ],
-        batch: [[], []],
-      });
-      return product.moveAxis(product.ndim - 1, 1);
-    }
     const split = windows.reshape([x.shape[0]!, groups, x.shape[1]! / groups, ...windows.shape.slice(2)]);
     const kernel = w.reshape([groups, w.shape[0]! / groups, ...w.shape.slice(1)]);
     const product = dot(split, kernel, {

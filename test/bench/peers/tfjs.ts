@@ -11,6 +11,7 @@ import {
   kernels,
   labelsOf,
   sizes,
+  startBias,
   strides,
   tokens,
   wave,
@@ -167,9 +168,9 @@ export async function tfjs(workload: Workload): Promise<Step> {
       const biases = [16, 32, 64];
       const layers = kernels.map((shape, i) => {
         const kernel = channelsLast(wave(shape[0] * shape[1] * 9, 0.2, i), shape);
-        return { w: tf.variable(tf.tensor(kernel, [3, 3, shape[1], shape[0]])), b: tf.variable(tf.zeros([biases[i]!])) };
+        return { w: tf.variable(tf.tensor(kernel, [3, 3, shape[1], shape[0]])), b: tf.variable(tf.fill([biases[i]!], startBias)) };
       });
-      const [w, b] = [tf.variable(tf.tensor(wave(640, 0.2, 3), [64, 10])), tf.variable(tf.zeros([10]))];
+      const [w, b] = [tf.variable(tf.tensor(wave(640, 0.2, 3), [64, 10])), tf.variable(tf.fill([10], startBias))];
       const x = tf.tensor(digits(), [digitsInBatch, 28, 28, 1]) as import('@tensorflow/tfjs').Tensor4D;
       const y = tf.tensor(labelsOf(digitsInBatch), [digitsInBatch, 10]);
       const optimizer = tf.train.momentum(0.05, 0.9);

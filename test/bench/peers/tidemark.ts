@@ -11,6 +11,7 @@ import {
   kernels,
   labelsOf,
   sizes,
+  startBias,
   strides,
   tokens,
   wave,
@@ -193,7 +194,10 @@ export async function tidemark(workload: Workload, runtime: typeof Tidemark): Pr
       const shapes = [...kernels, [64, 10]] as readonly (readonly number[])[];
       const countOf = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1);
       const biases = [16, 32, 64, 10];
-      let layers: readonly Layer[] = shapes.map((shape, i) => ({ w: put(wave(countOf(shape), 0.2, i), shape), b: np.zeros([biases[i]!]) }));
+      let layers: readonly Layer[] = shapes.map((shape, i) => ({
+        w: put(wave(countOf(shape), 0.2, i), shape),
+        b: np.full([biases[i]!], startBias),
+      }));
       let momentum: readonly Layer[] = shapes.map((shape, i) => ({ w: np.zeros([...shape]), b: np.zeros([biases[i]!]) }));
       const x = put(digits(), [digitsInBatch, 1, 28, 28]);
       const y = put(labelsOf(digitsInBatch), [digitsInBatch, 10]);

@@ -35,6 +35,8 @@ export const kernels = [
 ] as const;
 export const strides = [2, 2, 1] as const;
 export const digitsInBatch = 64;
+/** Not 0: on blank paper the first sums would be 0 exactly, where libraries differ in what they take for relu's slope. */
+export const startBias = 0.05;
 
 const mebi = 2 ** 20;
 const bytesOf = (...shape: readonly number[]): number => 4 * shape.reduce((product, extent) => product * extent, 1);
