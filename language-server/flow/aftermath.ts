@@ -118,12 +118,18 @@ export function handedOut(walker: Walker, state: State, value: Value): void {
 
 /** Something that outlives the call holds an array that was freed on purpose. */
 export function givenUp(state: State): boolean {
+  // A list that keeps what was donated from elsewhere was not given up: it goes on being used.
+  const gone = (value: Value, collected: boolean, depth: number): boolean => {
+    const node = state.node(value);
+    if (node === undefined || node.shape === 'environment') return false;
+    const { life } = node;
+    if (life?.dead === true && (life.death === 'disposed' || (life.death === 'donated' && !collected))) return true;
+    return depth > 0 && node.shape === 'object' && [...node.fields.values()].some((member) => gone(member, collected, depth - 1));
+  };
   for (const node of state.heap.values()) {
     if (node.shape !== 'environment' && node.shape !== 'instance' && node.shape !== 'map' && node.shape !== 'list') continue;
-    for (const member of [...node.fields.values(), ...node.pool]) {
-      const life = state.node(member)?.life;
-      if (life?.dead && (life.death === 'disposed' || life.death === 'donated')) return true;
-    }
+    const collected = node.shape === 'list' || node.shape === 'map';
+    if ([...node.fields.values(), ...node.pool].some((member) => gone(member, collected, 2))) return true;
   }
   return false;
 }

@@ -5,10 +5,10 @@
  */
 import { models } from '../libraries/index.ts';
 import type { LibraryModel } from '../libraries/model.ts';
-import type { Span } from '../lower/ir.ts';
+import type { LoweredFunction, Span } from '../lower/ir.ts';
 import type { Collector } from './collector.ts';
 import type { Death, Named, Words } from './facts.ts';
-import type { State } from './state.ts';
+import type { Frame, State } from './state.ts';
 import { objectValue, undefinedValue, type Life, type Node, type ObjectId, type Value } from './values.ts';
 
 export interface Walk {
@@ -98,6 +98,26 @@ export function read(walk: Walk, state: State, value: Value, use: Use): void {
 
 function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life, use: Use): void {
   if (life.escaped || (node.many && !state.iterating.has(id))) return walk.collector.silent('use-after: one of many arrays');
+  const caller = passing(state, id);
+  if (life.misused && caller !== undefined) return;
+  setLife(state, id, { misused: true });
+  if (caller !== undefined && use.use !== 'dispose') {
+    const again = caller.repeated && life.diedAt?.file === caller.fn.file && within(life.diedAt, caller.fn.span);
+    return walk.collector.see(
+      {
+        kind: 'deadUse',
+        span: caller.span,
+        function: caller.function,
+        array: named(life),
+        death: life.death ?? 'disposed',
+        diedAt: life.diedAt ?? caller.span,
+        use: use.use,
+        sameCall: false,
+        inLoop: again,
+      },
+      caller.context,
+    );
+  }
   const byThisCall = use.call !== undefined && life.diedAt?.start === use.call.start && life.diedAt.file === use.call.file;
   const sameCall = byThisCall && use.before !== undefined && !use.before.has(id);
   walk.collector.see(
@@ -114,6 +134,21 @@ function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life,
     },
     contextOf(state),
   );
+}
+
+const within = (inner: Span, outer: Span): boolean => inner.start >= outer.start && inner.end <= outer.end;
+
+/** The outermost call that passes an array which is dead by then. */
+function passing(state: State, id: ObjectId) {
+  let found:
+    | { readonly span: Span; readonly function: string; readonly context: string; readonly repeated: boolean; readonly fn: LoweredFunction }
+    | undefined;
+  for (let frame: Frame | undefined = state.frame; frame?.parent !== undefined; frame = frame.parent) {
+    const span = frame.passedDead.get(id);
+    if (span === undefined) break;
+    found = { span, function: frame.parent.fn.id, context: frame.parent.context, repeated: frame.repeated, fn: frame.fn };
+  }
+  return found;
 }
 
 /** Takes one reference of each array, or its life. */
@@ -135,8 +170,17 @@ export function kill(walk: Walk, state: State, value: Value, death: Death, use: 
     if (life.added !== undefined) walk.collector.freedAdded.add(`${life.added.file}:${life.added.start}`);
     if (node.many && !state.iterating.has(id)) return setLife(state, id, { escaped: true });
     setLife(state, id, { dead: true, death, diedAt: use.call ?? use.span, refs: 0 });
-    if (life.part !== undefined) setLife(state, life.part, { opened: true });
+    if (node.open) withParts(state, id);
+    for (let part = life.part; part !== undefined; part = state.get(part)?.life?.part) setLife(state, part, { opened: true });
   });
+}
+
+/** A tree of unknown form is gone, and so is what was split off it. */
+function withParts(state: State, tree: ObjectId): void {
+  const { death, diedAt } = state.get(tree)!.life!;
+  for (const [id, node] of state.heap)
+    if (node.life?.part === tree && !node.life.dead)
+      setLife(state, id, { dead: true, refs: 0, ...(death === undefined ? {} : { death }), ...(diedAt === undefined ? {} : { diedAt }) });
 }
 
 /** Remembers that an object of a class, or a collection, gives up an array. */

@@ -8,14 +8,16 @@ import type { Call, Callback } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
 import { consumes, escape } from './arrays.ts';
 import { libraryOf, make } from './making.ts';
-import { add, copyOf, iterated, members, oneOf, unique } from './collections.ts';
+import { collect, copyOf, iterated, members, oneOf, unique } from './collections.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { effects, result } from './library-calls.ts';
+import { pinned } from './pinned.ts';
 import type { State } from './state.ts';
+import { treeMap } from './tree-map.ts';
 import { emptyFields, hostValue, undefinedValue, type Value } from './values.ts';
 
-const isCallable = (value: Value | undefined): value is Value =>
+export const isCallable = (value: Value | undefined): value is Value =>
   value !== undefined && (value.kind === 'closure' || value.kind === 'compiled' || value.kind === 'external');
 
 export function callback(
@@ -136,7 +138,7 @@ export function wrapPromise(engine: Engine, state: State, value: Value, site: Ca
 }
 
 /** Calls `target` for the members of a collection, one after the other. */
-function each(
+export function each(
   engine: Engine,
   state: State,
   spec: Callback,
@@ -147,10 +149,17 @@ function each(
   place: Place,
 ): readonly Exit[] {
   const slot = -2 - site.span.start;
-  const of = (index: number): Value | undefined => (index === -1 ? receiver : args[index]);
+  // What is called may make arrays where those that it is given were made: hidden locals follow them to their new names.
+  const inputs = pinned(state, site, 0, [...args, receiver ?? undefinedValue]);
+  const of = (index: number, at = state): Value | undefined =>
+    index === -1
+      ? receiver === undefined
+        ? undefined
+        : inputs.at(at, args.length)
+      : args[index] === undefined
+        ? undefined
+        : inputs.at(at, index);
   const source = spec.given.find((given) => given.kind === 'element');
-  const collection = source?.kind === 'element' ? of(source.of) : undefined;
-  const node = state.node(collection);
   const list = state.allocate(
     siteOf(state, site, 'collected'),
     {
@@ -165,6 +174,11 @@ function each(
     engine.dropped(state),
   );
   state.frame.locals.set(slot, list);
+  const subject = source?.kind === 'element' ? of(source.of) : undefined;
+  // `{ length: n }` has as many members as it says, and none of them is known.
+  const counted = state.node(subject)?.fields.has('length') === true;
+  const collection = counted ? undefined : subject;
+  const node = state.node(collection);
   const known =
     spec.times === 'once'
       ? [undefinedValue]
@@ -174,15 +188,17 @@ function each(
   const twice = spec.times === 'many' && (node === undefined || node.open);
   const rounds =
     twice && known.length === 1 ? [known[0]!, known[0]!.kind === 'host' ? hostValue(`${known[0]!.symbol}2;`) : known[0]!] : known;
-  if (spec.result === 'accumulated') state.frame.locals.set(slot - 1, args[1] ?? rounds[0] ?? undefinedValue);
+  const elements = pinned(state, site, 1, rounds);
+  if (spec.result === 'accumulated') state.frame.locals.set(slot - 1, of(1) ?? rounds[0] ?? undefinedValue);
   let states: State[] = [state];
   const thrown: Exit[] = [];
   const exactly = node !== undefined && !node.open && node.pool.length === 0 && !node.many;
-  for (const [i, element] of rounds.entries()) {
-    if (twice && i > 0 && element.kind === 'object') continue;
+  for (const [i, round] of rounds.entries()) {
+    if (twice && i > 0 && round.kind === 'object') continue;
     if (spec.result === 'accumulated' && args[1] === undefined && i === 0) continue;
     const next: State[] = [];
     for (const at of states) {
+      const element = elements.at(at, i);
       const many = element.kind === 'object' && at.get(element.id)?.many === true && !at.iterating.has(element.id);
       if (many && element.kind === 'object') at.iterating.add(element.id);
       const given = spec.given.map((g): Value => {
@@ -192,11 +208,11 @@ function each(
           case 'index':
             return hostValue(`${siteOf(at, site)}index${i};`);
           case 'whole':
-            return of(g.of) ?? undefinedValue;
+            return of(g.of, at) ?? undefinedValue;
           case 'accumulator':
             return at.frame.locals.get(slot - 1) ?? undefinedValue;
           case 'argument':
-            return args[g.at] ?? undefinedValue;
+            return of(g.at, at) ?? undefinedValue;
           case 'settled':
           case 'unknown':
             return hostValue(`${siteOf(at, site)}given${i};`, { holds: 'unknown' });
@@ -212,12 +228,12 @@ function each(
           thrown.push(exit);
           continue;
         }
-        if (many && element.kind === 'object') exit.state.iterating.delete(element.id);
+        const now = elements.at(exit.state, i);
+        if (many && now.kind === 'object') exit.state.iterating.delete(now.id);
         const holder = exit.state.frame.locals.get(slot);
         if (spec.result === 'collected' || spec.result === 'returned')
-          add(engine, exit.state, holder!, exit.value, site.span, !exactly && spec.result !== 'returned');
-        if (spec.result === 'flattened')
-          for (const member of membersOf(exit.state, exit.value)) add(engine, exit.state, holder!, member, site.span, true);
+          collect(exit.state, holder!, exit.value, !exactly && spec.result !== 'returned');
+        if (spec.result === 'flattened') for (const member of membersOf(exit.state, exit.value)) collect(exit.state, holder!, member, true);
         if (spec.result === 'accumulated') exit.state.frame.locals.set(slot - 1, exit.value);
         if (next.length < 8) next.push(exit.state);
       }
@@ -231,6 +247,9 @@ function each(
       const accumulated = at.frame.locals.get(slot - 1);
       at.frame.locals.delete(slot);
       at.frame.locals.delete(slot - 1);
+      const source_ = counted || source?.kind !== 'element' ? undefined : of(source.of, at);
+      inputs.release(at);
+      elements.release(at);
       switch (spec.result) {
         case 'collected':
         case 'flattened':
@@ -240,12 +259,9 @@ function each(
         case 'accumulated':
           return returned(at, accumulated ?? undefinedValue);
         case 'filter':
-          return returned(
-            at,
-            collection === undefined ? hostValue('filtered;') : copyOf(engine, at, collection, siteOf(at, site), site.type),
-          );
+          return returned(at, source_ === undefined ? hostValue('filtered;') : copyOf(engine, at, source_, siteOf(at, site), site.type));
         case 'find':
-          return returned(at, found(engine, at, collection, site));
+          return returned(at, found(engine, at, source_, site));
         case 'dropped':
         case 'settles':
           return returned(at, hostValue(`${siteOf(at, site)};`, site.type.holds === 'nothing' ? site.type : { holds: 'nothing' }));
@@ -269,109 +285,6 @@ function elementTypeOf(type: TypeFact, spec: Callback): TypeFact {
   if (spec.result === 'collected') return type.element ?? { holds: 'nothing' };
   if (spec.result === 'returned' || spec.result === 'accumulated') return type;
   return { holds: 'nothing' };
-}
-
-/** `tree.map(f, tree, …rest)`: the result has the form of the first tree. */
-function treeMap(engine: Engine, state: State, target: Value, trees: readonly Value[], site: CallSite, library: string): readonly Exit[] {
-  const slot = -3 - site.span.start;
-  const root = state.allocate(
-    siteOf(state, site, 'mapped'),
-    {
-      shape: 'object',
-      fields: emptyFields,
-      pool: [],
-      open: false,
-      many: false,
-      type: site.type,
-      ...(state.tracing > 0 ? { traced: true } : {}),
-    },
-    engine.dropped(state),
-  );
-  state.frame.locals.set(slot, root);
-  return then(mapInto(engine, state, target, trees, site, library, '', 0), (next, value) => {
-    next.frame.locals.delete(slot);
-    return returned(next, value);
-  });
-}
-
-function mapInto(
-  engine: Engine,
-  state: State,
-  target: Value,
-  trees: readonly Value[],
-  site: CallSite,
-  library: string,
-  path: string,
-  depth: number,
-): readonly Exit[] {
-  const first = trees[0];
-  const node = state.node(first);
-  const type: TypeFact = { holds: 'array', library };
-  if (first === undefined || node === undefined || node.shape === 'array' || depth > 5)
-    return engine.callValue(state, target, undefined, trees, { ...site, type, repeated: true, tag: ` ${path}` });
-  if (node.open || node.pool.length > 0) {
-    const leaf = (value: Value): Value => iterated(engine, state, value, type)[0] ?? hostValue('leaf;');
-    const before = first;
-    return then(
-      engine.callValue(state, target, undefined, trees.map(leaf), { ...site, type, repeated: true, tag: ` ${path}` }),
-      (next, value) => {
-        const inner = next.node(value);
-        if (inner?.life === undefined || inner.life.origin !== 'here') return returned(next, inner === undefined ? value : before);
-        if (value.kind === 'object')
-          next.change(value.id, { shape: 'tree', open: true, type: { ...(next.node(first)?.type ?? site.type), nullable: false } });
-        return returned(next, value);
-      },
-    );
-  }
-  const slot = -(site.span.start * 7 + depth * 3 + path.length * 101 + 5);
-  const holder = state.allocate(
-    siteOf(state, site, `mapped${path}`),
-    {
-      shape: node.shape === 'list' ? 'list' : 'object',
-      fields: emptyFields,
-      pool: [],
-      open: false,
-      many: false,
-      type: node.type,
-      ...(state.tracing > 0 ? { traced: true } : {}),
-    },
-    engine.dropped(state),
-  );
-  state.frame.locals.set(slot, holder);
-  let states: State[] = [state];
-  const thrown: Exit[] = [];
-  for (const name of node.fields.keys()) {
-    const next: State[] = [];
-    for (const at of states) {
-      const parts = trees.map((tree) => part(at, tree, name));
-      for (const exit of mapInto(engine, at, target, parts, site, library, `${path}.${name}`, depth + 1)) {
-        if (exit.kind === 'throw') {
-          thrown.push(exit);
-          continue;
-        }
-        const list = exit.state.frame.locals.get(slot);
-        if (list?.kind === 'object') exit.state.setField(list.id, name, exit.value);
-        if (next.length < 8) next.push(exit.state);
-      }
-    }
-    states = next;
-  }
-  return [
-    ...thrown,
-    ...states.flatMap((at) => {
-      const value = at.frame.locals.get(slot)!;
-      at.frame.locals.delete(slot);
-      return returned(at, value);
-    }),
-  ];
-
-  function part(at: State, tree: Value, name: string): Value {
-    const inner = at.node(tree);
-    const field = inner?.fields.get(name);
-    if (field !== undefined) return field;
-    if (inner !== undefined && tree.kind === 'object' && inner.open) return iterated(engine, at, tree, type)[0] ?? hostValue('leaf;');
-    return hostValue(`leaf.${name};`);
-  }
 }
 
 export { escape, libraryOf };

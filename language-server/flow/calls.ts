@@ -174,7 +174,9 @@ export function unknownCall(
   const [callback] = args;
   if (callback?.kind === 'closure' && site.event?.callee.kind === 'value' && isScopeName(engine, site.event.callee.name))
     return looseScope(engine, state, callback, site);
-  if (receiver !== undefined && state.node(receiver)?.shape !== 'array') escape(engine, state, receiver, site.span);
+  // A function that an object keeps in a field is called on it, and has nothing to do with it.
+  const kept = site.event?.callee.kind === 'value' && state.node(receiver)?.class !== undefined;
+  if (receiver !== undefined && !kept && state.node(receiver)?.shape !== 'array') escape(engine, state, receiver, site.span);
   // Down-levelled asynchronous code: its states are pieces of a function, no function.
   const pieces =
     site.event?.callee.kind === 'value' &&
@@ -191,6 +193,10 @@ export function unknownCall(
     site.type.holds === 'unknown'
       ? hostValue(`${state.frame.context}:${site.span.start};`, site.type)
       : engine.unknown(state, site.type, `${state.frame.context}:${site.span.start}-${site.span.end}${site.tag ?? ''}`, 'here', site.span);
+  // Others may hold the object that comes back, and find what is put into it.
+  const made = state.node(value);
+  if (made !== undefined && made.life === undefined && made.shape === 'object' && value.kind === 'object')
+    state.change(value.id, { escaped: true });
   return returned(state, value);
 }
 

@@ -3,17 +3,27 @@
  *
  * Depends on: engine, collections, arrays, state, values.
  */
-import type { Call, Role } from '../libraries/model.ts';
-import type { TypeFact } from '../lower/ir.ts';
-import { escape } from './arrays.ts';
+import type { Call, Callback, Role } from '../libraries/model.ts';
+import { reads, type Span, type TypeFact } from '../lower/ir.ts';
+import { escape, leaves, named } from './arrays.ts';
 import { openMember } from './making.ts';
-import { wrapPromise } from './callbacks.ts';
-import { add, copyOf, iterated, listOf, members, oneOf, take, unique } from './collections.ts';
+import { each, isCallable, wrapPromise } from './callbacks.ts';
+import { add, blur, copyOf, iterated, listOf, members, oneOf, take, unique } from './collections.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
-import { lostBy } from './properties.ts';
+import { endsWith } from './known-calls.ts';
+import { heldAgain, lostBy } from './properties.ts';
 import type { State } from './state.ts';
-import { emptyFields, hostValue, undefinedValue, type Node, type Value } from './values.ts';
+import { emptyFields, hostValue, undefinedValue, type Life, type Node, type Value } from './values.ts';
+
+/** `Array.from(source, f)`. */
+const filling: Callback = {
+  argument: 1,
+  when: 'now',
+  times: 'many',
+  given: [{ kind: 'element', of: 0 }, { kind: 'index' }],
+  result: 'collected',
+};
 
 type Does = Extract<Role, { kind: 'collection' }>['does'];
 
@@ -37,11 +47,15 @@ export function collectionCall(
   const settles = typeof call.result === 'object' && 'settles' in call.result;
   switch (does) {
     case 'add':
-      for (const value of args) add(engine, state, target, value, site.span, repeatedIn(state, place));
+      for (const value of args) {
+        heldAgain(state, value);
+        add(engine, state, target, value, site.span, repeatedIn(state, place));
+      }
       return returned(state, name.startsWith('Set') ? target : host());
     case 'addPair': {
       const value = args[1] ?? args[0] ?? undefinedValue;
       const old = node?.fields.get(keyOf(args[0]));
+      heldAgain(state, value);
       add(engine, state, target, value, site.span, repeatedIn(state, place), keyOf(args[0]));
       if (old !== undefined) lostBy(engine, state, [old], site.span, 'overwritten');
       return returned(state, target);
@@ -85,7 +99,11 @@ export function collectionCall(
       ];
     }
     case 'copy': {
+      const from = args[1];
+      if (name === 'ArrayConstructor.from' && from !== undefined && isCallable(from))
+        return each(engine, state, filling, from, receiver, args, site, place);
       const value = copyOf(engine, state, target, id, settles ? { ...site.type, promise: false } : site.type);
+      if (name.endsWith('.slice') && args.length > 0) cut(state, value, args);
       if (!settles) return returned(state, value);
       // `Promise.all`: the members are promises; what comes out are their values.
       const inner = state.node(value);
@@ -123,6 +141,8 @@ export function collectionCall(
       const known = node.fields.get(key);
       if (name.endsWith('splice')) {
         const all = members(node);
+        state.change(target.id, { fields: emptyFields, pool: [] });
+        if (takesOut(args) && ignored(place, site)) unheld(engine, state, all, site.span);
         state.change(target.id, { fields: emptyFields, pool: unique([...all]) });
         return returned(
           state,
@@ -180,6 +200,65 @@ export function collectionCall(
       if (node !== undefined) looked(engine, state, node);
       return returned(state, host());
   }
+}
+
+/** `slice(start, end)` of a copy: exact where all is known; else nobody knows which members it has. */
+function cut(state: State, copy: Value, args: readonly Value[]): void {
+  const node = state.node(copy);
+  if (node === undefined || copy.kind !== 'object') return;
+  const [start, end] = [numberOf(args[0]), args[1] === undefined ? Infinity : numberOf(args[1])];
+  if (start === 0 && end === Infinity) return;
+  const isNamed = (key: string): boolean => /^\d+$/.test(key);
+  const numbered = [...node.fields].filter(([key]) => isNamed(key));
+  const others = [...node.fields].filter(([key]) => key === '[each]');
+  const counted = others.length === 0 && node.pool.length === 0 && !node.open;
+  if (start !== undefined && end !== undefined && (counted || (start >= 0 && end === Infinity))) {
+    const left = counted ? numbered.slice(start, end) : numbered.filter(([key]) => Number(key) >= start);
+    const first = start < 0 ? numbered.length + start : start;
+    return state.change(copy.id, {
+      fields: new Map([...left.map(([key, value]) => [String(Number(key) - first), value] as const), ...others]),
+    });
+  }
+  const unsure = [...(counted ? numbered.map(([, value]) => value) : []), ...node.pool];
+  for (const value of unsure) if (!isDead(state, value)) blur(state, value);
+  state.change(copy.id, { fields: new Map(others), pool: unique(unsure) });
+}
+
+const numberOf = (value: Value | undefined): number | undefined =>
+  value?.kind === 'literal' && typeof value.value === 'number' ? value.value : undefined;
+
+function isDead(state: State, value: Value): boolean {
+  let dead = false;
+  leaves(state, value, (_, __, life) => void (dead ||= life.dead));
+  return dead;
+}
+
+const takesOut = (args: readonly Value[]): boolean => args.length === 1 || (args.length === 2 && (numberOf(args[1]) ?? 0) > 0);
+
+/** Does nothing read what the call yields? */
+function ignored(place: Place, site: CallSite): boolean {
+  const to = site.event?.to;
+  return (
+    to !== undefined && !endsWith(place.fn, to) && !place.fn.blocks.some(({ events }) => events.some((event) => reads(event).includes(to)))
+  );
+}
+
+/** A member leaves a list whose members nobody else holds, and all of which are alive: one of them is lost. */
+function unheld(engine: Engine, state: State, all: readonly Value[], span: Span): void {
+  const held = state.reachable();
+  let sure = all.length > 0;
+  let lost: { readonly node: Node; readonly life: Life } | undefined;
+  for (const value of all)
+    leaves(state, value, (id, node, life) => {
+      if (life.dead || life.escaped || life.traced || life.origin === 'caller' || life.scope > 0 || life.owner || held.has(id))
+        sure = false;
+      lost = { node, life };
+    });
+  if (sure && lost !== undefined)
+    engine.collector.see(
+      { kind: 'lost', span, function: state.frame.fn.id, array: named(lost.life), how: 'deleted', what: 'array' },
+      state.frame.context,
+    );
 }
 
 /** A function that looks for a key before it adds one keeps a cache: as large as there are keys. */

@@ -47,6 +47,13 @@ export function add(engine: Engine, state: State, target: Value, value: Value, s
     return;
   }
   noteStored(engine, state, target.id, node, value, span, repeated, key !== undefined);
+  collect(state, target, value, repeated, key);
+}
+
+/** Puts a value into a collection that nobody filled on purpose: what `map` yields. */
+export function collect(state: State, target: Value, value: Value, repeated: boolean, key?: string): void {
+  const node = state.node(target);
+  if (node === undefined || target.kind !== 'object') return;
   if (node.escaped || node.life?.origin === 'caller') blur(state, value);
   if (key !== undefined && node.shape !== 'list') return state.setField(target.id, key, value);
   const next = [...node.fields.keys()].filter(isIndex).length;

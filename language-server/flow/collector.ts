@@ -35,6 +35,8 @@ interface CallFacts {
   readonly arguments: ArgumentFacts[];
 }
 
+const arrayOf = ({ array }: Extract<Seen, { kind: 'deadUse' }>): string =>
+  `${array.made === undefined ? '' : at(array.made)} ${array.name ?? ''}`;
 const at = (span: Span): string => `${span.file}:${span.start}:${span.end}`;
 
 export class Collector {
@@ -63,6 +65,10 @@ export class Collector {
   /** Fields of classes that hold arrays, and the classes that free some. */
   readonly owners = new Map<string, Extract<Seen, { kind: 'ownerWithoutDispose' }>>();
   readonly freeing = new Set<string>();
+  /** `class field`: fields whose arrays some method frees for good, or hands out. */
+  readonly freedFields = new Set<string>();
+  /** `class field`: what a field still held after its object was disposed. */
+  readonly forgotten = new Map<string, Extract<Seen, { kind: 'lost' }>>();
   /** `home function`: a function that looks into a collection by key. */
   readonly looked = new Set<string>();
   /** Call contexts are named per walk: this keeps those of several walks apart. */
@@ -209,6 +215,8 @@ export class Collector {
     for (const key of other.emptied) this.emptied.add(key);
     for (const key of other.freedAdded) this.freedAdded.add(key);
     for (const key of other.freeing) this.freeing.add(key);
+    for (const key of other.freedFields) this.freedFields.add(key);
+    for (const [key, forgotten] of other.forgotten) this.forgotten.set(key, forgotten);
     for (const key of other.looked) this.looked.add(key);
     for (const [key, added] of other.added) this.added.set(key, added);
     for (const [key, owner] of other.owners) this.owners.set(key, owner);
@@ -239,8 +247,19 @@ export class Collector {
       if (observation.array.made !== undefined) misused.add(at(observation.array.made));
       if (observation.array.name !== undefined) misused.add(`${observation.function} ${observation.array.name}`);
     }
+    const usedUp = new Set<string>();
+    for (const { observation: seen } of this.entries.values())
+      if (seen.kind === 'deadUse' && seen.death === 'consumed' && seen.use !== 'dispose') usedUp.add(arrayOf(seen));
     const scoped = this.scopedFunctions(calledInText);
     for (const { observation, roots, contexts } of this.entries.values()) {
+      // What was consumed once too often is one mistake; that its owner disposes it in the end is none.
+      if (
+        observation.kind === 'deadUse' &&
+        observation.use === 'dispose' &&
+        observation.death === 'consumed' &&
+        usedUp.has(arrayOf(observation))
+      )
+        continue;
       // A helper that is only ever called inside scopes leaves its intermediates to them.
       if (
         (observation.kind === 'lost' || observation.kind === 'retained') &&
@@ -291,6 +310,8 @@ export class Collector {
         observations.push({ ...observation, certain: true });
     for (const [className, observation] of this.owners)
       if (!this.freeing.has(className)) observations.push({ ...observation, certain: true });
+    for (const [field, observation] of this.forgotten)
+      if (!this.freedFields.has(field)) observations.push({ ...observation, certain: true });
     const calls: CompiledCall[] = [...this.compiled.values()].map(({ call, arguments: args }) => ({
       ...call,
       arguments: args.map((a) => ({

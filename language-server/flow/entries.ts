@@ -10,6 +10,7 @@ import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '.
 import { finish, givenUp } from './aftermath.ts';
 import { Collector, factsOf } from './collector.ts';
 import type { Facts } from './facts.ts';
+import { noteForgotten } from './forgotten.ts';
 import { thisOf } from './frames.ts';
 import { beside } from './relevance.ts';
 import { State } from './state.ts';
@@ -221,7 +222,7 @@ function* moduleEntries(
         const state = before === undefined ? freshState(walker, fn) : rebased(walker, before, fn);
         for (const after of runAlone(walker, collector, fn, state)) {
           if (!stateful || givenUp(after) || !changedGlobals(walker, after)) continue;
-          const left = globals(walker, after);
+          const left = globals(after);
           const key = left.key(undefined, false);
           if (seen.has(key) || next.length >= statesPerRound) continue;
           seen.add(key);
@@ -236,7 +237,7 @@ function* moduleEntries(
 }
 
 /** Only what was there before the run, and what it leads to, outlives it. */
-function globals(walker: Walker, state: State): State {
+function globals(state: State): State {
   state.frame = { ...state.frame, locals: new Map() };
   state.facts.clear();
   state.lost.clear();
@@ -246,7 +247,6 @@ function globals(walker: Walker, state: State): State {
   state.forgetSymbols();
   for (const [id, node] of state.heap)
     if (node.life !== undefined && node.life.watches.length > 0) state.put(id, { ...node, life: { ...node.life, watches: [] } });
-  void walker;
   return state;
 }
 
@@ -293,6 +293,7 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
         state.frame = { ...base, locals: new Map(state.frame.locals) };
         for (const after of runAlone(walker, collector, fn, state, self)) {
           noteOwner(walker, collector, cls, [after]);
+          noteForgotten(collector, cls, fn, before, after);
           if (givenUp(after)) continue;
           after.forgetSymbols();
           const key = after.key(undefined, false);

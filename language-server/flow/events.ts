@@ -5,14 +5,25 @@
  * Depends on: engine, calls, collections, arrays, state, values.
  */
 import type { Event, LoweredFunction, Span, TypeFact } from '../lower/ir.ts';
-import { kill, leaves, modelOf, named, read, consumes, escape } from './arrays.ts';
+import { kill, leaves, modelOf, named, read, consumes, escape, setLife } from './arrays.ts';
 import { name, openMember } from './making.ts';
 import { callEvent } from './calls.ts';
 import { iterated, unique } from './collections.ts';
 import { returned, then, type Engine, type Exit } from './engine.ts';
 import { binary, unary } from './host-values.ts';
 import { array, object, rest } from './literals.ts';
-import { captured, environmentOf, environmentOfClass, homed, keyName, lostBy, memberOf, property, setProperty } from './properties.ts';
+import {
+  captured,
+  environmentOf,
+  environmentOfClass,
+  heldAgain,
+  homed,
+  keyName,
+  lostBy,
+  memberOf,
+  property,
+  setProperty,
+} from './properties.ts';
 import type { State } from './state.ts';
 import { anonymous, closureValue, externalValue, hostValue, literalValue, undefinedValue, type Value } from './values.ts';
 
@@ -157,7 +168,10 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
       }
       return returned(state, undefinedValue);
     case 'opaque':
-      for (const operand of event.operands) escape(engine, state, state.local(operand), event.span);
+      for (const operand of event.operands) {
+        escape(engine, state, state.local(operand), event.span);
+        engine.later(state, state.local(operand), event.span);
+      }
       return done(host(state, event, type));
   }
 }
@@ -252,6 +266,7 @@ function setOuter(engine: Engine, state: State, event: Extract<Event, { kind: 's
   });
   const fact = engine.project.function(owner)?.locals.find((local) => local.unique === variable);
   if (fact !== undefined) name(state, value, fact);
+  heldAgain(state, value);
   homed(state, value, isModule ? `${owner}:${variable}` : undefined);
   if (isModule && state.frame.fn.kind !== 'module') engine.collector.emptied.add(`${owner}:${variable}`);
   state.setField(environment, variable, value);
@@ -298,7 +313,12 @@ function awaited(
   };
   void done;
   void node;
-  return state.later.length > 0 && state.scopes.length === 0 ? engine.runLater(state).flatMap((next) => settle(next)) : settle(state);
+  if (state.later.length === 0 || state.scopes.length > 0) return settle(state);
+  const before = new Set(state.heap.keys());
+  return engine.runLater(state).flatMap((next) => {
+    for (const [id, { life }] of next.heap) if (life !== undefined && !before.has(id)) setLife(next, id, { raced: true });
+    return settle(next);
+  });
 }
 
 /** The end of a `using` declaration's life. */

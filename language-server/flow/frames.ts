@@ -3,7 +3,7 @@
  *
  * Depends on: losses, relevance, arrays, engine, state, values.
  */
-import type { LoweredFunction } from '../lower/ir.ts';
+import type { LoweredFunction, Span } from '../lower/ir.ts';
 import { consumes, leaves } from './arrays.ts';
 import { returned, type CallSite, type Exit } from './engine.ts';
 import { environmentOf } from './properties.ts';
@@ -66,6 +66,7 @@ export function enter(
     self: self_,
     readLater: [],
     awaited: false,
+    passedDead: passedDead(walker, state, arguments_, site),
     yields: [],
   });
   if (fn.self !== undefined) state.set(fn.self, self_ ?? anonymous);
@@ -98,10 +99,32 @@ export function enter(
   });
 }
 
-/** The object that a method without a class is called on. */
+/** The dead arrays among the arguments that the text passes; a place that passes living ones is passed without a fault. */
+function passedDead(walker: Walker, state: State, args: readonly Value[], site: CallSite): ReadonlyMap<ObjectId, Span> {
+  const found = new Map<ObjectId, Span>();
+  const direct = site.event !== undefined && (site.tag === undefined || site.tag === ' new');
+  if (!direct || site.event.arguments.some(({ spread }) => spread)) return found;
+  args.forEach((value, i) => {
+    const span = site.event?.arguments[i]?.span;
+    let [alive, dead] = [false, false];
+    leaves(state, value, (id, _, life) => {
+      if (life.dead && span !== undefined) found.set(id, span);
+      if (life.dead) dead = true;
+      else alive = true;
+    });
+    if (alive && !dead && span !== undefined) walker.collector.pass(span, state.frame.context);
+  });
+  return found;
+}
+
+/** The object that a method without a class (`X.prototype.m = function …`) is called on. */
 export function thisOf(walker: Walker, state: State, fn: LoweredFunction): Value | undefined {
   const type = fn.self === undefined || fn.kind !== 'function' ? undefined : fn.locals[fn.self]?.type;
-  return type === undefined || type.holds === 'nothing' ? undefined : walker.unknown(state, type, `this ${fn.id}`, 'caller', undefined);
+  if (type === undefined) return undefined;
+  if (type.holds !== 'nothing') return walker.unknown(state, type, `this ${fn.id}`, 'caller', undefined);
+  if (!/\.prototype\.[\w$]+$/.test(fn.name)) return undefined;
+  const node: Node = { shape: 'object', fields: emptyFields, pool: [], open: true, many: false, type };
+  return state.allocate(`this ${fn.id}`, node, walker.dropped(state));
 }
 
 /** The environment a function was declared in, when only the function is known. */

@@ -75,7 +75,17 @@ export function binary(state: State, operator: string, left: Value, right: Value
     const less = hostValue(`(${a.key}<${b.key})`);
     return operator === '<' || operator === '>' ? less : negate(less);
   }
-  return fresh();
+  return reckoned(operator, left, right) ?? fresh();
+}
+
+/** The same sum of the same values is the same value; sums of sums are not followed, so that a loop's counter stays one. */
+function reckoned(operator: string, left: Value, right: Value): Value | undefined {
+  const plain = (value: Value): boolean =>
+    (value.kind === 'literal' && typeof value.value === 'number') ||
+    (value.kind === 'host' && value.symbol !== '' && !value.symbol.startsWith('('));
+  const known = /^[-+*/%]$/.test(operator) && plain(left) && plain(right) && left.kind !== right.kind;
+  const both = left.kind === 'host' && right.kind === 'host' && plain(left) && plain(right) && operator === '-';
+  return (known || both) && left.key.length + right.key.length < 160 ? hostValue(`(${left.key}${operator}${right.key})`) : undefined;
 }
 
 export function equal(state: State, left: Value, right: Value, loose: boolean): Value | undefined {

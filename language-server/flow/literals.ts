@@ -18,13 +18,16 @@ export function rest(engine: Engine, state: State, event: Extract<Event, { kind:
   const site = siteOf(state, event);
   if (node === undefined || source.kind !== 'object')
     return type.holds === 'nothing' ? hostValue(`${site};`, type) : engine.unknown(state, type, site, 'caller', undefined);
-  if (node.open) return source;
+  if (node.open && node.life === undefined) return source;
   const fields = new Map<string, Value>();
   for (const [name, value] of node.fields) {
     if (event.start !== undefined) {
       if (Number(name) >= event.start) fields.set(String(Number(name) - event.start), value);
     } else if (!(event.taken ?? []).includes(name)) fields.set(name, value);
   }
+  // What is left of a tree of unknown form is a part of it: what was taken out is none of it.
+  if (node.life !== undefined)
+    return state.allocate(site, { ...node, fields, type: node.type, life: { ...node.life, part: source.id } }, engine.dropped(state));
   return state.allocate(
     site,
     { shape: event.start === undefined ? 'object' : 'list', fields, pool: node.pool, open: false, many: false, type },

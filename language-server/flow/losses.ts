@@ -12,7 +12,7 @@ import type { Walker } from './walk.ts';
 export function drop(walker: Walker, state: State, id: ObjectId, node: Node): void {
   const life = node.life;
   if (life === undefined || life.dead || life.escaped || life.traced || life.part !== undefined || life.empty || node.many) return;
-  if (life.scope > 0 || life.refs <= 0) return;
+  if (life.scope > 0 || life.refs <= 0 || life.raced) return;
   if (life.origin === 'field') return;
   if (life.origin === 'caller' && !consumes(walker, life.library)) return;
   if (life.opened) {
@@ -49,6 +49,8 @@ export function reportLost(walker: Walker, state: State): void {
         },
         lost.context,
       );
+    else if (life.lostAt !== undefined)
+      walker.collector.see({ kind: 'lost', span: life.lostAt.span, how: life.lostAt.how, ...common }, lost.context);
     else if (life.added !== undefined)
       walker.collector.see(
         {

@@ -206,12 +206,17 @@ function drained(walker: Walker, state: State, iterator: Node): void {
 }
 
 /** A `return` that hands out an array that is gone. */
-function handsOutDead(walker: Walker, state: State, value: Value, span: Span): void {
+function handsOutDead(walker: Walker, state: State, value: Value, span: Span, depth = 4): void {
   const node = state.node(value);
   const life = node?.life;
+  // What an object or list made here hands out is handed out with it.
+  if (node !== undefined && life === undefined && depth > 0 && !node.open && (node.shape === 'object' || node.shape === 'list')) {
+    for (const member of node.fields.values()) handsOutDead(walker, state, member, span, depth - 1);
+    return;
+  }
   if (node?.shape !== 'array' || life === undefined || value.kind !== 'object' || state.tracing > 0) return;
   if (!life.dead) return walker.collector.pass(span, state.frame.context);
-  if (life.origin !== 'here' || life.traced || (life.death !== 'donated' && life.death !== 'disposed' && life.death !== 'using')) return;
+  if (life.origin !== 'here' || life.traced || life.misused) return;
   read(walker, state, value, { span, use: 'return' });
   state.put(value.id, { ...node, life: { ...life, escaped: true } });
 }

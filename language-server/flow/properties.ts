@@ -4,7 +4,7 @@
  * Depends on: engine, collections, arrays, state, values.
  */
 import type { Event, Key, LoweredFunction, Span, TypeFact } from '../lower/ir.ts';
-import { consumes, escape, leaves, modelOf, named, read } from './arrays.ts';
+import { consumes, escape, kill, leaves, modelOf, named, read, setLife } from './arrays.ts';
 import { openMember } from './making.ts';
 import { blur, exact, members, noteStored, oneOf, unique } from './collections.ts';
 import { returned, type Engine, type Exit } from './engine.ts';
@@ -67,7 +67,7 @@ export function property(
   const known = node.fields.get(key);
   if (known !== undefined) {
     if (state.tracing > 0) captured(engine, state, known, node, event.span, key);
-    return returned(state, known);
+    return returned(state, recalled(state, object.id, key, known));
   }
   if (node.class !== undefined || event.callee?.kind === 'user') {
     const getter = event.callee?.kind === 'user' ? event.callee.function : memberOf(engine, node.class!, 'getters', key);
@@ -208,6 +208,12 @@ export function arrayProperty(
         ? engine.unknown(state, { ...type, nullable: false }, siteOf(state, { span }), 'caller', span)
         : hostValue(`${object.id}.${key};`, type),
     );
+  // Taking an array apart iterates over it, which consumes it where operations do.
+  if (event.pattern && /^\d+$/.test(key) && model.convention === 'consumes') {
+    const taken = life.dead && takenApartAt(place.fn, event.object, life.diedAt);
+    if (!taken) kill(engine, state, object, 'consumed', { span, use: 'consume' });
+    return returned(state, engine.unknown(state, { ...node.type, nullable: false }, siteOf(state, { span }, `.${key}`), 'here', span));
+  }
   return returned(
     state,
     type.holds === 'array'
@@ -215,6 +221,12 @@ export function arrayProperty(
       : hostValue(`${object.id}.${key};`, type),
   );
 }
+
+/** Did a pattern begin to take this local apart there? */
+const takenApartAt = (fn: LoweredFunction, object: number, at: Span | undefined): boolean =>
+  fn.blocks.some(({ events }) =>
+    events.some((one) => one.kind === 'property' && one.pattern && one.object === object && one.span.start === at?.start),
+  );
 
 /** Is this local written by a `.ref` and read nowhere but here? */
 export function refTemporary(fn: LoweredFunction, local: number, key: string): boolean {
@@ -265,6 +277,7 @@ export function setProperty(engine: Engine, state: State, event: Extract<Event, 
         state.frame.context,
       );
   });
+  heldAgain(state, value);
   if (key.startsWith('[')) noteStored(engine, state, object.id, node, value, event.span, place.inLoop);
   const old = node.fields.get(key);
   state.setField(object.id, key, value);
@@ -286,6 +299,13 @@ export function homed(state: State, value: Value, home: string | undefined): voi
   if (node !== undefined && node.home === undefined && (node.shape === 'list' || node.shape === 'map')) state.change(value.id, { home });
 }
 
+/** What is stored once more is not lost by what let go of it before. */
+export function heldAgain(state: State, value: Value): void {
+  leaves(state, value, (id, node, { lostAt, ...life }) => {
+    if (lostAt !== undefined) state.put(id, { ...node, life });
+  });
+}
+
 /** `old` was overwritten or deleted: what nobody else holds is lost here. */
 export function lostBy(engine: Engine, state: State, old: readonly Value[], span: Span, how: 'overwritten' | 'deleted'): void {
   const candidates: { readonly id: string; readonly node: Node }[] = [];
@@ -298,16 +318,19 @@ export function lostBy(engine: Engine, state: State, old: readonly Value[], span
         life.scope === 0 &&
         life.origin !== 'caller' &&
         life.part === undefined &&
-        !life.empty &&
-        !node.many
+        !life.empty
       )
         candidates.push({ id, node });
     });
   if (candidates.length === 0) return;
   const held = state.reachable();
   for (const { id, node } of candidates) {
-    if (held.has(id)) continue;
     const life = node.life!;
+    if (life.raced && how === 'overwritten') continue;
+    if (held.has(id)) {
+      setLife(state, id, { lostAt: { span, how } });
+      continue;
+    }
     engine.collector.see(
       {
         kind: 'lost',

@@ -23,6 +23,8 @@ export interface Frame {
   /** Arrays read after the first `await`. */
   readonly readLater: { readonly id: ObjectId; readonly span: Span }[];
   awaited: boolean;
+  /** Arrays that were dead when they were passed, and where: their use here is the caller's mistake. */
+  readonly passedDead: ReadonlyMap<ObjectId, Span>;
   readonly yields: Value[];
 }
 
@@ -49,6 +51,8 @@ export class State {
   readonly lost: Map<string, Lost>;
   readonly later: { readonly value: Value; readonly key: string }[];
   readonly laterDone: Set<string>;
+  /** Callbacks that ran and will run again: what they hold stays held. */
+  readonly again: Map<string, Value>;
   readonly seen: Set<string>;
   /** Members of collections that a loop is at: what happens to one happens to all. */
   readonly iterating: Set<ObjectId>;
@@ -65,6 +69,7 @@ export class State {
     this.lost = new Map(from?.lost);
     this.later = [...(from?.later ?? [])];
     this.laterDone = new Set(from?.laterDone);
+    this.again = new Map(from?.again);
     this.seen = new Set(from?.seen);
     this.iterating = new Set(from?.iterating);
     this.tracing = from?.tracing ?? 0;
@@ -179,6 +184,7 @@ export class State {
         this.heap.set(id, { ...node, fields, pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i) });
     }
     for (const [i, later] of this.later.entries()) this.later[i] = { value: map(later.value), key: later.key };
+    for (const [key, again] of this.again) this.again.set(key, map(again));
   }
 
   /** A symbol gets a new meaning: what was known of it is forgotten, and what still holds the old one becomes anonymous. */
@@ -251,6 +257,7 @@ export class State {
     }
     extra.forEach(visit);
     for (const later of this.later) visit(later.value);
+    for (const again of this.again.values()) visit(again);
     for (const id of this.heap.keys()) if (this.base.has(id)) visitId(id);
     while (work.length > 0) {
       const id = work.pop()!;

@@ -88,6 +88,12 @@ export interface Life {
   readonly part?: ObjectId;
   readonly lastRef?: Span;
   readonly lastUse?: Span;
+  /** Where a field, variable or collection let go of it while a variable of the function still had it. */
+  readonly lostAt?: { readonly span: Span; readonly how: 'overwritten' | 'deleted' };
+  /** Its use after death was reported on this path. */
+  readonly misused?: boolean;
+  /** Made while another function waited: whether both run at once is not known. */
+  readonly raced?: boolean;
   /** The parameter it was passed for last: function, position, and where the parameter stands. */
   readonly passed?: { readonly function: FunctionId; readonly position: number; readonly signature: Span };
   /** The collection it was put into, in a loop. */

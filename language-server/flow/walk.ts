@@ -76,6 +76,7 @@ export class Walker implements Engine {
       self,
       readLater: [],
       awaited: false,
+      passedDead: new Map(),
       yields: [],
     };
   }
@@ -221,7 +222,6 @@ export class Walker implements Engine {
     });
   }
 
-  moduleEnvironment(_state: State, module: FunctionId): ObjectId | undefined {
   /** The initialisers of a class's own fields, which run once its base is made; its constructor's arguments may be fields too. */
   ownFields(
     state: State,
@@ -238,6 +238,7 @@ export class Walker implements Engine {
       : this.callFunction(state, fn, env, self, args, { ...site, tag: `${site.tag ?? ''} fields` });
   }
 
+  moduleEnvironment(_state: State, module: FunctionId): ObjectId | undefined {
     this.initialise(module);
     return this.initialised.get(module);
   }
@@ -296,8 +297,8 @@ export class Walker implements Engine {
   later(state: State, value: Value, _span: Span): void {
     if (state.tracing > 0) return;
     if (value.kind === 'closure') {
-      if (!state.laterDone.has(value.key) && !state.later.some((entry) => entry.key === value.key))
-        state.later.push({ value, key: value.key });
+      if (state.laterDone.has(value.key)) state.again.set(value.key, value);
+      else if (!state.later.some((entry) => entry.key === value.key)) state.later.push({ value, key: value.key });
       return;
     }
     const node = state.node(value);

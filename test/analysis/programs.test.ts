@@ -36,14 +36,14 @@ describe('programs', function () {
     fixture.remove();
   });
 
-  it('has programs of every dialect', () => assert.ok(files.length >= 30));
+  it('has programs of every dialect', () => assert.ok(files.length >= 100));
 
   for (const { name, text } of files) {
     it(name, () => {
       const marks = text.split('\n').flatMap((line, i) =>
         (/@expect (.*)$/.exec(line)?.[1] ?? '')
           .split(/\s+/)
-          .filter((rule) => rule !== '')
+          .filter((rule) => rule !== '' && !planned.has(rule))
           .map((rule) => `${i + 1} ${rule}`),
       );
       const own = report.diagnostics.filter(
