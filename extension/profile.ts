@@ -34,6 +34,8 @@ export class Profiler implements vscode.Disposable {
     this.#client = client;
     this.#log = log;
     this.#output = client.events.output((line) => this.#print(line));
+    // An extension host that was killed in the middle of a run had no time to take it back.
+    void vscode.commands.executeCommand('setContext', 'tidemark.running', false);
   }
 
   readonly onDone: vscode.Event<ProfileOutcome> = this.#done.event;
