@@ -14,7 +14,7 @@ import type { CheckReport } from '../../language-server/protocol.ts';
 import { createWorkspace } from '../../language-server/workspace.ts';
 import { forgettable, type Place as Forgettable } from '../fuzz/forget.ts';
 import { seeded } from '../fuzz/seeded.ts';
-import { cache } from './cache.mjs';
+import { cache, corpora } from './cache.mjs';
 import { fetchAll } from './fetch.mjs';
 
 interface Place extends Forgettable {
@@ -36,15 +36,9 @@ const wanted = Number(wantedText);
 const names = process.argv.slice(2).filter((word, i, words) => !word.startsWith('--') && words[i - 1] !== '--places');
 const random = seeded(4);
 
-const byPackage = fetchAll().map(({ name, folder, files }) => ({
-  name,
-  folder,
-  places: files.flatMap((file: string) => placesOf(name, folder, file)),
-}));
-
-const chosen = draw(byPackage.map(({ places }) => places));
-const drawn = byPackage.filter(({ name }) => chosen.some((place) => place.package === name));
 mkdirSync(join(cache, 'mutants'), { recursive: true });
+const chosen = remembered();
+const drawn = [...new Map(chosen.map(({ package: name, folder }) => [name, { name, folder }])).values()];
 for (const { name, folder } of drawn) {
   if (names.length > 0 && !names.includes(name)) continue;
   const outcomes = await outcomesOf(
@@ -105,6 +99,20 @@ function sum(): void {
   console.log(
     `${outcomes.length} of ${chosen.length} places run, ${reported} reported (${((100 * reported) / Math.max(1, outcomes.length)).toFixed(0)} %)`,
   );
+}
+
+/** The places, drawn anew when the list of packages or the number has changed. */
+function remembered(): readonly Place[] {
+  const file = join(cache, 'mutants', 'places.json');
+  const key = JSON.stringify([wanted, corpora().packages]);
+  const known = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as { readonly key: string; readonly places: readonly Place[] })
+    : undefined;
+  if (known?.key === key) return known.places;
+  const pools = fetchAll().map(({ name, folder, files }) => files.flatMap((path: string) => placesOf(name, folder, path)));
+  const places = draw(pools);
+  writeFileSync(file, JSON.stringify({ key, places }));
+  return places;
 }
 
 /** One place of each package in turn, until there are enough. */
