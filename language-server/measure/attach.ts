@@ -5,7 +5,8 @@
  * a compiler wrote). A position that no map knows stays as it is: a wrong line is worse than a line of generated code.
  * Depends on: events, the source-map library, node.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
@@ -29,13 +30,16 @@ export function createAttach({ cwd, maps }: AttachOptions): Attach {
   const names = new Map<string, string>();
   const frames = new Map<string, Frame>();
 
-  /** Read when the first frame asks, after the run. */
-  let kept: ReadonlyMap<string, Kept> | undefined;
-  const beside = (): ReadonlyMap<string, Kept> => (kept ??= keptFiles(maps));
+  const kept = new Map<string, Kept | undefined>();
+  /** What the run left about a file; it is there before the first event that names the file. */
+  const beside = (file: string): Kept | undefined => {
+    if (!kept.has(file)) kept.set(file, keptOf(maps, file));
+    return kept.get(file);
+  };
 
   function mapOf(file: string): TraceMap | undefined {
     if (sources.has(file)) return sources.get(file);
-    const map = beside().get(file)?.map;
+    const map = beside(file)?.map;
     const found =
       map === undefined ? writtenMap(pathOf(file)) : traceMap(map, /^[a-z-]+:\/\//i.test(file) ? file : pathToFileURL(file).href);
     sources.set(file, found);
@@ -44,7 +48,7 @@ export function createAttach({ cwd, maps }: AttachOptions): Attach {
 
   function nameOf(file: string): string {
     let name = names.get(file);
-    if (name === undefined) names.set(file, (name = relativeName(cwd, pathOf(beside().get(file)?.local ?? file))));
+    if (name === undefined) names.set(file, (name = relativeName(cwd, pathOf(beside(file)?.local ?? file))));
     return name;
   }
 
@@ -110,15 +114,9 @@ interface Kept {
   readonly local?: string;
 }
 
-function keptFiles(folder: string | undefined): ReadonlyMap<string, Kept> {
-  if (folder === undefined || !existsSync(folder)) return new Map();
-  return new Map(
-    readdirSync(folder).flatMap((name): readonly (readonly [string, Kept])[] => {
-      const kept = readJson(join(folder, name));
-      const file = kept?.['file'];
-      return typeof file === 'string' ? [[file, kept as Kept]] : [];
-    }),
-  );
+function keptOf(folder: string | undefined, file: string): Kept | undefined {
+  if (folder === undefined) return undefined;
+  return readJson(join(folder, `${createHash('sha1').update(file).digest('hex')}.json`)) as Kept | undefined;
 }
 
 /** The map that a generated file names in its last line: inside the file, or beside it. */

@@ -16,6 +16,7 @@ import { childCommand } from './command.ts';
 import { findNode } from './node-path.ts';
 import { createReporter } from './report.ts';
 import type { RunFacts } from './report.ts';
+import { watchLongRun } from './long-run.ts';
 import { nameRun, readRun } from './stream.ts';
 
 export type { Cancellation, Destination } from './child.ts';
@@ -84,6 +85,7 @@ async function run(options: ProfileOptions, token: Cancellation): Promise<Profil
   const start = Date.now();
   const { command, args, environment } = childCommand({ ...options, entry, node: node.path, env, events, start });
   options.started?.();
+  const long = watchLongRun(events, start);
   const ending = await runChild(
     {
       command,
@@ -99,18 +101,20 @@ async function run(options: ProfileOptions, token: Cancellation): Promise<Profil
     token,
   );
   const wallMs = Date.now() - start;
+  await long.stop();
   if (ending.kind === 'notStarted') {
     release();
     return refused(`${command} could not be started: ${ending.reason}`);
   }
   const verdict = judge(ending, options.timeoutMs);
   const name = entry === undefined ? (options.command ?? []).join(' ') : relative(cwd, entry).replaceAll('\\', '/');
-  const report = await readReport(events, {
+  const facts: RunFacts = {
     entry: name,
     wallMs,
     exitCode: ending.kind === 'exited' ? ending.exitCode : null,
     notes: verdict.message === null ? [] : [verdict.message],
-  });
+  };
+  const report = long.report(facts) ?? (await readReport(events, facts));
   return { ...verdict, report, events, release };
 }
 

@@ -4,30 +4,42 @@
  * Each file is read as a stream, so a run of a million events needs no memory for them. Ids are unique within a file
  * only; they are moved apart here. The folder knows the working directory of its run. Depends on: events, attach, node.
  */
-import { createReadStream, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Event } from '../../runtime/events/event.ts';
+import { readEvent } from '../../runtime/events/ndjson.ts';
 import { createDecoder } from '../../runtime/instrument/wire.ts';
+import type { Decoder } from '../../runtime/instrument/wire.ts';
 import { createAttach } from './attach.ts';
+import type { Attach } from './attach.ts';
 
-/** Room for the ids of one file: the instrument's start at 2^40. */
-const idsPerFile = 2 ** 42;
+/** Room for the ids of one thread: the instrument's start at 2^30. */
+const idsPerThread = 2 ** 42;
 
 const folderFile = 'run.json';
+/** What is left of a long run: in order, on lines of the person's files, all ids apart. */
+export const thinnedFile = 'thinned.jsonl';
 
 /** Said once, when the folder is made: what the names of files are relative to. */
 export const nameRun = (folder: string, cwd: string): void => writeFileSync(join(folder, folderFile), JSON.stringify({ cwd }));
 
-export async function* readRun(folder: string): AsyncGenerator<Event> {
+/** What maps the events of a folder to the person's files. */
+export function attachOf(folder: string): Attach {
   const { cwd } = JSON.parse(readFileSync(join(folder, folderFile), 'utf8')) as { cwd: string };
-  const attach = createAttach({ cwd, maps: join(folder, 'maps') });
+  return createAttach({ cwd, maps: join(folder, 'maps') });
+}
+
+export async function* readRun(folder: string): AsyncGenerator<Event> {
+  const thinned = join(folder, thinnedFile);
+  if (existsSync(thinned)) return yield* readLines([thinned], { event: readEvent });
+  const attach = attachOf(folder);
   for await (const event of inOrder(folder)) yield attach.event(event);
 }
 
 async function* inOrder(folder: string): AsyncGenerator<Event> {
-  const files = eventFiles(folder);
-  if (files.length === 1) return yield* readFile(join(folder, files[0]!));
-  const heads = await Promise.all(files.map((file, i) => open(join(folder, file), i)));
+  const threads = [...partsOfThreads(folder).values()];
+  if (threads.length === 1) return yield* readLines(threads[0]!, createDecoder());
+  const heads = await Promise.all(threads.map((files, i) => open(files, i)));
   for (;;) {
     const open = heads.filter((head) => head.event !== undefined);
     if (open.length === 0) return;
@@ -37,49 +49,57 @@ async function* inOrder(folder: string): AsyncGenerator<Event> {
   }
 }
 
-/** Main threads first, in order of process. */
-function eventFiles(folder: string): readonly string[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.ndjson'))
-    .toSorted();
+/** The files of each thread in the order in which they were written; main threads first, in order of process. */
+export function partsOfThreads(folder: string): ReadonlyMap<string, readonly string[]> {
+  const parts = new Map<string, string[]>();
+  for (const name of readdirSync(folder).toSorted()) {
+    if (!name.endsWith('.ndjson')) continue;
+    const thread = name.split('.')[0]!;
+    const known = parts.get(thread) ?? [];
+    known.push(join(folder, name));
+    parts.set(thread, known);
+  }
+  return parts;
 }
 
 interface Head {
   readonly events: AsyncGenerator<Event>;
-  readonly file: number;
+  readonly thread: number;
   event: Event | undefined;
   at: number;
 }
 
-async function open(path: string, file: number): Promise<Head> {
-  const head: Head = { events: readFile(path), file, event: undefined, at: 0 };
+async function open(files: readonly string[], thread: number): Promise<Head> {
+  const head: Head = { events: readLines(files, createDecoder()), thread, event: undefined, at: 0 };
   await advance(head);
   return head;
 }
 
 async function advance(head: Head): Promise<void> {
   const next = await head.events.next();
-  head.event = next.done === true ? undefined : apart(next.value, head.file * idsPerFile);
+  head.event = next.done === true ? undefined : apart(next.value, head.thread);
   // A place has no time of its own: it goes with the event before it.
   if (head.event !== undefined && head.event.kind !== 'place') head.at = head.event.at;
 }
 
-/** A last line without an end was cut off, and is dropped. */
-async function* readFile(path: string): AsyncGenerator<Event> {
-  const decoder = createDecoder();
+/** Lines that go through several files; a last one without an end was cut off, and is dropped. */
+async function* readLines(files: readonly string[], decoder: Pick<Decoder, 'event'>): AsyncGenerator<Event> {
   let rest = '';
-  for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
-    const lines = (rest + (chunk as string)).split('\n');
-    rest = lines.pop()!;
-    for (const line of lines) {
-      const event = decoder.event(line);
-      if (event !== undefined) yield event;
+  for (const file of files) {
+    for await (const chunk of createReadStream(file, { encoding: 'utf8', highWaterMark: 1 << 20 })) {
+      const lines = (rest + (chunk as string)).split('\n');
+      rest = lines.pop()!;
+      for (const line of lines) {
+        const event = decoder.event(line);
+        if (event !== undefined) yield event;
+      }
     }
   }
 }
 
-/** The event with all its ids moved by `by`. */
-function apart(event: Event, by: number): Event {
+/** The event with all its ids moved to where those of a thread lie. */
+export function apart(event: Event, thread: number): Event {
+  const by = thread * idsPerThread;
   if (by === 0) return event;
   const placed = 'place' in event && typeof event.place === 'number' ? { place: event.place + by } : {};
   switch (event.kind) {

@@ -33,7 +33,7 @@ export function peak(): Fold<Peak> {
   let best = { bytes: 0, at: 0, place: undefined as number | undefined };
   let during: { shape: ProgramShape; program: string } | undefined;
   let reservedBytes = 0;
-  let last = 0;
+  let last = -1;
   let exited: { alive: readonly Allocation[]; bytes: number } | undefined;
 
   function reach(bytes: number, at: number, place: number): boolean {

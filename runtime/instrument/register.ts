@@ -8,7 +8,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -26,6 +26,7 @@ import { mostFunctions } from './calls.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
 import { startOwnRun } from './own-run.ts';
+import { appendInParts } from './parts.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
@@ -67,11 +68,11 @@ async function loadTypeScript(): Promise<void> {
 
 function record(folder: string, ended: (exitCode: number) => void = () => undefined): Recorder {
   mkdirSync(join(folder, 'maps'), { recursive: true });
-  const file = openSync(join(folder, `${process.pid}-${threadId}.ndjson`), 'a');
+  const append = appendInParts(folder, `${process.pid}-${threadId}`, Number(process.env['TIDEMARK_PART_BYTES'] ?? partBytes));
   const began = Number(process.env['TIDEMARK_START'] ?? performance.timeOrigin);
   const shift = performance.timeOrigin - began;
   const now = (): number => Math.round((performance.now() + shift) * 1000) / 1000;
-  const writer = createWriter((text) => writeSync(file, text), now);
+  const writer = createWriter(append, now);
   const recorder = createRecorder({
     emit: (event) => writer.write(event),
     now,
@@ -99,6 +100,8 @@ function record(folder: string, ended: (exitCode: number) => void = () => undefi
   atExit(recorder, flush, ended);
   return recorder;
 }
+
+const partBytes = 1 << 26;
 
 /** Made when it is first needed: a program pays for it with every promise. */
 function asyncContext(): Context {

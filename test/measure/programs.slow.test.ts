@@ -181,3 +181,50 @@ if (cluster.isPrimary) {
     });
   });
 });
+
+describe('a long run', function () {
+  this.timeout(120_000);
+  const written = programs();
+  after(() => written.remove());
+
+  const source = `
+import { Worker, isMainThread } from 'node:worker_threads';
+const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+const held = [];
+function make(size) { return device.createBuffer({ size, usage: 128 }); }
+async function steps(rounds) {
+  for (let i = 0; i < rounds; i += 1) {
+    const made = [256, 512, 1024].map(make);
+    if (i % 5000 === 0) held.push(make(64));
+    if (i === 7000) held.push(make(1 << 20), make(1 << 20));
+    if (i === 7001) held.splice(-2).forEach((buffer) => buffer.destroy());
+    for (const buffer of made) buffer.destroy();
+    if (i % 500 === 0) await new Promise((done) => setTimeout(done, 5));
+  }
+}
+if (isMainThread && process.env.THREADS) {
+  const worker = new Worker(new URL(import.meta.url));
+  const over = new Promise((done) => worker.once('exit', done));
+  await steps(20_000);
+  await over;
+} else await steps(20_000);
+`;
+  const figures = ({ wallMs: _wall, notes: _notes, peakAt, ...report }: ProfileReport): unknown => ({ ...report, peakAt });
+
+  it('has the figures of one that is kept whole, in files that do not grow with it', async () => {
+    const entry = written.write('long.mjs', source);
+    const whole = await measured({ entry });
+    const thinned = await measured({ entry, env: { TIDEMARK_PART_BYTES: '100000' } });
+    assert.deepEqual(figures(thinned.report), figures(whole.report));
+    assert.equal(whole.report.peakBytes, 2 * 2 ** 20 + 1792 + 128);
+    assert.match(thinned.report.notes!.join(), /timeline lacks [\d,]+ events/);
+  });
+
+  it('of several threads has every allocation of each', async () => {
+    const entry = written.write('threads.mjs', source);
+    const { report } = await measured({ entry, env: { THREADS: '1', TIDEMARK_PART_BYTES: '100000' } });
+    const total = report.lines.reduce((sum, { allocations }) => sum + allocations, 0);
+    assert.equal(total, 2 * (3 * 20_000 + 4 + 2));
+    assert.equal(report.liveBytesAtExit, 2 * 4 * 64);
+  });
+});
