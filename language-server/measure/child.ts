@@ -108,10 +108,10 @@ export function killGroup(child: Pick<ChildProcess, 'pid'>, machine: Killing = t
   }
 }
 
-/** Waits outside the group for a word that never comes when this process is killed, and ends the group then. */
+/** Waits outside the group for a word that never comes when this process is killed, and ends the group then: in the form of `kill` that every shell knows. */
 function guardGroup(pid: number): ChildProcess | undefined {
   if (process.platform === 'win32') return undefined;
-  const guard = spawn('/bin/sh', ['-c', 'read -r word || kill -9 -- "-$0"', String(pid)], {
+  const guard = spawn('/bin/sh', ['-c', 'read -r word || kill -s KILL -- "-$0"', String(pid)], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
