@@ -16,7 +16,6 @@ export function showStatus(client: Client): vscode.Disposable {
 
   const peak = vscode.window.createStatusBarItem('tidemark.peak', vscode.StatusBarAlignment.Right, 90);
   peak.name = vscode.l10n.t('Tidemark: measured peak');
-  peak.command = 'tidemark.showPeak';
 
   const listening = client.events.status((status) => {
     language.busy = status.busy;
@@ -33,14 +32,20 @@ function detail({ findings, busy }: ServerStatus): string {
   return findings === 1 ? vscode.l10n.t('1 finding in open files') : vscode.l10n.t('{0} findings in open files', findings);
 }
 
-function showPeak(item: vscode.StatusBarItem, { peakBytes, peakFile, stale }: ServerStatus): void {
+function showPeak(item: vscode.StatusBarItem, { peakBytes, peakFile, peakPath, stale }: ServerStatus): void {
   if (peakBytes === null) return item.hide();
   const bytes = writeBytes(peakBytes);
   item.text = stale ? `$(history) ${bytes}` : `$(pulse) ${bytes}`;
   const where = peakFile ?? '';
+  const uri = peakPath === null ? [] : [vscode.Uri.file(peakPath).toString()];
+  item.command = { command: 'tidemark.showPeak', title: vscode.l10n.t('Go to the peak'), arguments: uri };
   item.tooltip = stale
     ? vscode.l10n.t('Peak of the last measured run, {0}: the code changed since', where)
     : vscode.l10n.t('Peak of the last measured run, {0}', where);
-  item.accessibilityInformation = { label: vscode.l10n.t('Measured memory peak {0}', bytes) };
+  item.accessibilityInformation = {
+    label: stale
+      ? vscode.l10n.t('Measured memory peak {0}, before the code changed', bytes)
+      : vscode.l10n.t('Measured memory peak {0}', bytes),
+  };
   item.show();
 }

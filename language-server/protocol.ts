@@ -296,6 +296,8 @@ export interface ServerStatus {
   /** Peak of the last run of the workspace, fresh or not. */
   readonly peakBytes: number | null;
   readonly peakFile: string | null;
+  /** The same file as an absolute path, to be opened. */
+  readonly peakPath: string | null;
   readonly stale: boolean;
 }
 

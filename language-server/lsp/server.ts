@@ -110,12 +110,14 @@ export function serve(connection: Connection, sources: Sources): void {
   }
 
   function sendStatus(): void {
-    const report = session.measurement?.report;
+    const { report, resolve } = session.measurement ?? {};
+    const peakFile = report?.peakAt?.file ?? report?.entry ?? null;
     const status: ServerStatus = {
       busy,
       findings: session.findings,
       peakBytes: report?.peakBytes ?? null,
-      peakFile: report?.peakAt?.file ?? report?.entry ?? null,
+      peakFile,
+      peakPath: peakFile === null || resolve === undefined || /^https?:/.test(peakFile) ? null : resolve(peakFile),
       stale: report !== undefined && session.stale,
     };
     tell(() => connection.sendNotification(methods.status, status));
