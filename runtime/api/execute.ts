@@ -2,7 +2,7 @@
  * Runs programs on the device: checks arguments, compiles once, hands buffers over, wraps what comes back.
  *
  * Every way in ends here: eager ops, composed functions, transforms and jit. Nothing is donated before the device says
- * that the call can't fail any more. Depends on: core, ops, ir, trace, compile, device.
+ * that the call can't fail any more. Depends on: core, ops, ir, trace, compile, device, scope.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
 import { donatedTwice } from '../core/errors.ts';
@@ -18,6 +18,7 @@ import type { Buffer, Device } from '../device/device.ts';
 import { Tracer } from '../trace/tracer.ts';
 import { DeviceArray, DonatedArray } from './array.ts';
 import { device } from './current.ts';
+import { kept } from './scope.ts';
 
 /** An argument leaf of a call, and whether the call may take its buffer. */
 export interface Leaf {
@@ -49,7 +50,7 @@ export function capturesOf(program: Program): Captured {
     if (value instanceof DeviceArray) return value;
     if (value instanceof DonatedArray) return value.claim();
     if (value instanceof ConstantValue) {
-      const array = new DeviceArray(target, target.put(value.contents, value.aval as KnownAval, undefined));
+      const array = kept(() => new DeviceArray(target, target.put(value.contents, value.aval as KnownAval, undefined)));
       own.push(array.buffer);
       return array;
     }

@@ -55,6 +55,9 @@ export function adopt(array: Owned): void {
   storage?.getStore()?.owned.add(array);
 }
 
+/** What `make` makes outlives the scope that is running: it belongs to something that is kept, a compiled program. */
+export const kept = <T>(make: () => T): T => (storage === undefined ? make() : storage.run({ owned: new Set() }, make));
+
 export function scope<T>(f: () => Promise<T>): Promise<T>;
 export function scope<T>(f: () => T): T;
 export function scope<T>(f: () => T | Promise<T>): T | Promise<T> {
@@ -62,10 +65,10 @@ export function scope<T>(f: () => T | Promise<T>): T | Promise<T> {
   const outer = frames.getStore();
   const frame: Frame = { owned: new Set() };
   const close = (result: unknown): void => {
-    const kept = arraysIn(result);
+    const returned = arraysIn(result);
     for (const array of frame.owned) {
       if (array.isDisposed) continue;
-      if (kept.has(array)) outer?.owned.add(array);
+      if (returned.has(array)) outer?.owned.add(array);
       else array.release('scope');
     }
   };
