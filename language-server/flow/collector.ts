@@ -7,7 +7,7 @@
 import type { FunctionId, Project, Span } from '../lower/ir.ts';
 import type { Value } from './values.ts';
 import type { Capture, CompiledArgument, CompiledCall, Facts, Observation } from './facts.ts';
-import { calledInText } from './relevance.ts';
+import { callersInText, hiddenCaller } from './relevance.ts';
 
 type Plain<T> = T extends unknown ? Omit<T, 'certain'> : never;
 export type Seen = Plain<Observation>;
@@ -223,22 +223,24 @@ export class Collector {
   }
 
   /**
-   * Functions that are only ever called in scopes, or by functions that are: what they leave behind, a scope frees. A call
-   * that the text has, and no walk came by, may well stand in a scope.
+   * Functions that are only ever called in scopes, or by functions that are: what they leave behind, a scope frees. Of calls
+   * that no walk came by, the text says where they stand.
    */
-  private scopedFunctions(calledInText: ReadonlySet<FunctionId>): ReadonlySet<FunctionId> {
-    const scoped = new Set([...this.called.keys(), ...[...calledInText].filter((id) => !this.called.has(id))]);
+  private scopedFunctions(callers: ReadonlyMap<FunctionId, ReadonlySet<FunctionId>>): ReadonlySet<FunctionId> {
+    const scoped = new Set([hiddenCaller, ...this.called.keys(), ...callers.keys()]);
     for (let left = -1; left !== scoped.size;) {
       left = scoped.size;
       for (const [id, { inScope, outside }] of this.called) {
         const others = [...outside].filter((root) => root !== id);
         if (others.some((root) => !scoped.has(root)) || (inScope === 0 && others.length === 0)) scoped.delete(id);
       }
+      for (const [id, from] of callers)
+        if (!this.called.has(id) && [...from].some((caller) => caller !== id && !scoped.has(caller))) scoped.delete(id);
     }
     return scoped;
   }
 
-  facts(calledInText: ReadonlySet<FunctionId>): Facts {
+  facts(callers: ReadonlyMap<FunctionId, ReadonlySet<FunctionId>>): Facts {
     const observations: Observation[] = [];
     // What is used after its death is one mistake: that it also isn't freed on some path is no second one.
     const misused = new Set<string>();
@@ -250,7 +252,7 @@ export class Collector {
     const usedUp = new Set<string>();
     for (const { observation: seen } of this.entries.values())
       if (seen.kind === 'deadUse' && seen.death === 'consumed' && seen.use !== 'dispose') usedUp.add(arrayOf(seen));
-    const scoped = this.scopedFunctions(calledInText);
+    const scoped = this.scopedFunctions(callers);
     for (const { observation, roots, contexts } of this.entries.values()) {
       // What was consumed once too often is one mistake; that its owner disposes it in the end is none.
       if (
@@ -334,5 +336,5 @@ export class Collector {
 export function factsOf(project: Project, collectors: readonly Collector[]): Facts {
   const all = new Collector();
   for (const collector of collectors) all.absorb(collector);
-  return all.facts(calledInText(project));
+  return all.facts(callersInText(project));
 }

@@ -54,6 +54,7 @@ export function runFunction(walker: Walker, start: State, fn: LoweredFunction): 
       for (const local of [...state.frame.locals.keys()])
         if (local >= 0 && !live.has(local) && fn.locals[local]?.kind !== 'this') state.frame.locals.delete(local);
       state.collect(walker.dropped(state));
+      state.forgetTests();
       if (item.back && block.loop !== undefined) reportLost(walker, state);
       const seen = visited.get(block.id) ?? new Set<string>();
       visited.set(block.id, seen);

@@ -191,9 +191,17 @@ function unresolvedIn(fn: LoweredFunction): readonly string[] {
   );
 }
 
-/** Functions that some text of the project calls, reached by a walk or not. */
-export function calledInText(project: Project): ReadonlySet<FunctionId> {
-  const all = new Set<FunctionId>();
+/** A caller that may stand in a scope, for all that the text says. */
+export const hiddenCaller: FunctionId = '';
+
+/** Functions that some text of the project calls, reached by a walk or not, and the functions in whose text the calls stand. */
+export function callersInText(project: Project): ReadonlyMap<FunctionId, ReadonlySet<FunctionId>> {
+  const all = new Map<FunctionId, Set<FunctionId>>();
+  const add = (id: FunctionId, caller: FunctionId): void => {
+    const callers = all.get(id) ?? new Set();
+    callers.add(caller);
+    all.set(id, callers);
+  };
   const unresolved = new Set<string>();
   for (const unit of project.units.values()) {
     for (const fn of unit.functions.values()) {
@@ -208,15 +216,19 @@ export function calledInText(project: Project): ReadonlySet<FunctionId> {
         );
         callees.set(fn, own);
       }
-      for (const id of own) all.add(id);
+      // What stands in another function may be what a scope calls.
+      const nested = fn.parent !== undefined && !fn.parent.endsWith('#') && !prototypeMethod.test(fn.name);
+      for (const id of own) add(id, nested ? hiddenCaller : fn.id);
       for (const name of unresolvedIn(fn)) unresolved.add(name);
     }
   }
   // A method that was assigned to a prototype may be meant wherever its name is called.
   for (const unit of project.units.values())
     for (const fn of unit.functions.values()) {
-      const name = /\.prototype\.([\w$]+)$/.exec(fn.name)?.[1];
-      if (name !== undefined && unresolved.has(name)) all.add(fn.id);
+      const name = prototypeMethod.exec(fn.name)?.[1];
+      if (name !== undefined && unresolved.has(name)) add(fn.id, hiddenCaller);
     }
   return all;
 }
+
+const prototypeMethod = /\.prototype\.([\w$]+)$/;

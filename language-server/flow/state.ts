@@ -215,6 +215,40 @@ export class State {
     }
   }
 
+  /** Tests of what this frame made and nobody holds any more can't be asked again: paths that differ in them alone are one. */
+  forgetTests(): void {
+    if (this.facts.size === 0) return;
+    const mark = `${this.frame.context}:`;
+    let live: ReadonlySet<string> | undefined;
+    for (const fact of [...this.facts.keys()])
+      for (const symbol of symbolsIn(fact, mark)) {
+        live ??= this.liveSymbols(mark);
+        if (live.has(symbol) || this.isOfObject(symbol, mark.length)) continue;
+        this.facts.delete(fact);
+        break;
+      }
+  }
+
+  private liveSymbols(mark: string): ReadonlySet<string> {
+    const found = new Set<string>();
+    const add = (value: Value): void => {
+      if (value.kind === 'host') for (const symbol of symbolsIn(value.symbol, mark)) found.add(symbol);
+    };
+    this.frame.locals.forEach(add);
+    for (const node of this.heap.values()) {
+      node.fields.forEach(add);
+      node.pool.forEach(add);
+    }
+    return found;
+  }
+
+  /** A property of an object that is still there may be read again. */
+  private isOfObject(symbol: string, from: number): boolean {
+    for (let dot = symbol.indexOf('.', from); dot >= 0; dot = symbol.indexOf('.', dot + 1))
+      if (this.heap.has(symbol.slice(0, dot))) return true;
+    return false;
+  }
+
   /** Host data keeps no name from one run to the next: symbols begin anew. */
   forgetSymbols(): void {
     this.mapAll((value) =>
@@ -333,3 +367,10 @@ function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
 }
 
 export const functionOf = (state: State): FunctionId => state.frame.fn.id;
+
+/** The symbols in a text that begin with `mark`. */
+function symbolsIn(text: string, mark: string): readonly string[] {
+  const found: string[] = [];
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) found.push(text.slice(at, text.indexOf(';', at) + 1));
+  return found;
+}
