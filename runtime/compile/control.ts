@@ -15,7 +15,7 @@ import { isLiteral, type Equation, type Program, type Variable } from '../core/p
 import type { Op } from '../ops/op.ts';
 import { copyStep, emit, sameLocation } from './emit.ts';
 import type { Location, Step } from './executable.ts';
-import { fuse, type Fused, type Node, type Overwrite } from './fuse.ts';
+import { fuse, makeWorkshop, type Fused, type Node, type Overwrite } from './fuse.ts';
 import { layout as layOut, type Layout } from './layout.ts';
 import { materialised } from './materialise.ts';
 import { ordered, type Move } from './moves.ts';
@@ -177,7 +177,7 @@ function makeBody(program: Program<Op>): Body {
     return atom;
   });
   const bodies = makeBodies();
-  const fused = fuse(flat, { eagerness: 'all', merge: 'all', overwritesOf: bodies.overwritesOf });
+  const fused = fuse(flat, { eagerness: 'all', merge: 'all', workshop: makeWorkshop(bodies.overwritesOf) });
   return { inputs: flat.inputs, outputs, fused, bodies };
 }
 

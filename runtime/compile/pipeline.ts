@@ -16,7 +16,7 @@ import { madeBy } from './copies.ts';
 import { emit } from './emit.ts';
 import type { CompileOptions, Executable, OutputPlan, Recomputed, Role, Step } from './executable.ts';
 import type { Eagerness } from './decide.ts';
-import { fuse, type Fused, type FuseOptions, type Node } from './fuse.ts';
+import { fuse, makeWorkshop, type Fused, type FuseOptions } from './fuse.ts';
 import type { Kernel } from './kernel.ts';
 import { refuseHalf } from './half.ts';
 import { betterLayouts, layout, type Layout, type LayoutInput } from './layout.ts';
@@ -62,15 +62,15 @@ function formsOf(program: Program<Op>, flat: Flat) {
     return atom;
   });
   const bodies = makeBodies();
-  const written = new Map<string, Node>();
-  const attempt = (how: How): FusedProgram => ({
-    program,
-    flat,
-    outputs,
-    fused: fuse(flat, { ...how, written, overwritesOf: bodies.overwritesOf }),
-    bodies,
-    layouts: new Map(),
-  });
+  const workshop = makeWorkshop(bodies.overwritesOf);
+  const wholes = new Map<Eagerness, FusedProgram>();
+  const attempt = ({ eagerness, merge }: How): FusedProgram => {
+    const known = merge === 'all' ? wholes.get(eagerness) : undefined;
+    if (known !== undefined) return known;
+    const made = { program, flat, outputs, fused: fuse(flat, { eagerness, merge, workshop }), bodies, layouts: new Map() };
+    if (merge === 'all') wholes.set(eagerness, made);
+    return made;
+  };
   const nothing = flat.inputs.map(() => false);
   const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing), flat.inputs);
   const lowest = (forms: readonly FusedProgram[]): FusedProgram =>

@@ -81,6 +81,19 @@ const withPlaceOf = (inner: Equation<Op>, outer: Equation<Op>): Equation<Op> => 
   ...((inner.role ?? outer.role) ? { role: inner.role ?? outer.role! } : {}),
 });
 
+/** Parameters as text; programs in them by their number. */
+export function makeParameterKey(numberOf: (program: object) => number): (parameter: Parameter) => string {
+  const keyOf = (parameter: Parameter): string => {
+    if (typeof parameter !== 'object') return `${typeof parameter}:${String(parameter)}`;
+    if (Array.isArray(parameter)) return `[${(parameter as readonly Parameter[]).map(keyOf).join()}]`;
+    if ('equations' in parameter) return `program ${numberOf(parameter)}`;
+    return `{${Object.entries(parameter)
+      .map(([name, one]) => `${name}=${keyOf(one as Parameter)}`)
+      .join()}}`;
+  };
+  return keyOf;
+}
+
 function merged(flat: Flat): Flat {
   const stands = new Map<Variable, Atom>();
   const numbers = new Map<unknown, number>();
@@ -93,14 +106,7 @@ function merged(flat: Flat): Flat {
     isLiteral(atom)
       ? `${Object.is(atom.literal, -0) ? '-0' : String(atom.literal)}:${atom.aval.dtype}:${atom.aval.shape.join()}`
       : `%${numberOf(atom)}`;
-  const parameterKey = (parameter: Parameter): string => {
-    if (typeof parameter !== 'object') return `${typeof parameter}:${String(parameter)}`;
-    if (Array.isArray(parameter)) return `[${(parameter as readonly Parameter[]).map(parameterKey).join()}]`;
-    if ('equations' in parameter) return `program ${numberOf(parameter)}`;
-    return `{${Object.entries(parameter)
-      .map(([name, one]) => `${name}=${parameterKey(one as Parameter)}`)
-      .join()}}`;
-  };
+  const parameterKey = makeParameterKey(numberOf);
   const known = new Map<string, Equation<Op>>();
   const equations: Equation<Op>[] = [];
   for (const former of flat.equations) {

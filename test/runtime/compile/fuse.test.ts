@@ -1,0 +1,102 @@
+/**
+ * Fusing long programs: what is done grows with their length, not with its square.
+ *
+ * Depends on: runtime/compile, runtime/transforms.
+ */
+import assert from 'node:assert/strict';
+import type { Variable } from '../../../runtime/core/program.ts';
+import { decide } from '../../../runtime/compile/decide.ts';
+import { fuse, makeWorkshop } from '../../../runtime/compile/fuse.ts';
+import { materialised } from '../../../runtime/compile/materialise.ts';
+import { merged, readsOf } from '../../../runtime/compile/merge.ts';
+import { flatten, simplify, type Flat } from '../../../runtime/compile/simplify.ts';
+import { split } from '../../../runtime/compile/split.ts';
+import { grad, np, type Array as Traced } from '../../../runtime/index.ts';
+import type { Op } from '../../../runtime/ops/op.ts';
+import type { Program } from '../../../runtime/core/program.ts';
+import type { Value } from '../../../runtime/ops/value.ts';
+import { trace } from '../../../runtime/trace/trace.ts';
+import { f32 } from '../../support/programs.ts';
+
+const flatOf = (f: (operands: readonly Value[]) => readonly Value[], shapes: readonly (readonly number[])[]): Flat =>
+  materialised(
+    split(
+      simplify(
+        flatten(
+          trace(
+            'long',
+            f,
+            shapes.map((shape) => f32(...shape)),
+          ) as Program<Op>,
+        ),
+      ),
+    ),
+  );
+
+/** Layers of one shape, one after the other, and their gradient. */
+const deep = (layers: number): Flat =>
+  flatOf(
+    ([x, ...weights]) => {
+      const loss = (own: Traced[]): Traced => own.reduce((h, w) => np.tanh(h.matmul(w)), x as Traced).sum();
+      return grad(loss)(weights as Traced[]) as Value[];
+    },
+    [[8, 16], ...Array.from({ length: layers }, () => [16, 16])],
+  );
+
+/** A step for many parameters of one shape, side by side; all read the same rate. */
+const wide = (parameters: number): Flat =>
+  flatOf(
+    ([rate, ...all]) =>
+      Array.from({ length: parameters }, (_, i) => {
+        const [p, m] = [all[2 * i]!, all[2 * i + 1]!];
+        return p.sub(m.mul(rate!));
+      }),
+    [[1], ...Array.from({ length: 2 * parameters }, () => [64])],
+  );
+
+const workshop = () => makeWorkshop(() => []);
+
+describe('fusing', () => {
+  it('writes a kernel once for all layers of one shape', () => {
+    const [few, many] = [workshop(), workshop()];
+    fuse(deep(6), { eagerness: 'careful', merge: 'all', workshop: few });
+    fuse(deep(24), { eagerness: 'careful', merge: 'all', workshop: many });
+    assert.ok(few.writer.written() > 3);
+    assert.equal(many.writer.written(), few.writer.written());
+  });
+
+  it('gives equal layers their own operands and places', () => {
+    const { nodes } = fuse(deep(6), { eagerness: 'careful', merge: new Set(), workshop: workshop() });
+    const made = new Set<Variable>();
+    for (const { operands, results } of nodes) {
+      for (const operand of operands) assert.ok(made.has(operand) || nodes.every((node) => !node.results.includes(operand)));
+      for (const result of results) {
+        assert.ok(!made.has(result), 'a variable is made twice');
+        made.add(result);
+      }
+    }
+  });
+
+  for (const [name, program] of [
+    ['deep', deep],
+    ['wide', wide],
+  ] as const)
+    it(`looks at few hosts for each group of a ${name} program`, () => {
+      const looks = (length: number): number => {
+        const flat = program(length);
+        const decision = decide(flat, { eagerness: 'careful', forced: new Set() });
+        const equations = new Map(flat.equations.flatMap((equation) => equation.outputs.map((output) => [output, equation] as const)));
+        const definitions = { of: (one: Variable) => equations.get(one), stored: (one: Variable) => decision.stored.has(one) };
+        const groups = flat.equations.flatMap(({ outputs: [result] }) =>
+          decision.stored.has(result!) && !decision.aliases.has(result!)
+            ? [{ results: [result!], ...(decision.products.has(result!) ? { contraction: decision.products.get(result!)! } : {}) }]
+            : [],
+        );
+        let seen = 0;
+        const reads = readsOf(groups, definitions);
+        merged({ groups, reads, aliases: decision.aliases, may: () => true, apart: new Set() }, (hosts) => (seen += hosts));
+        return seen / groups.length;
+      };
+      assert.ok(looks(400) <= 2 * looks(50) + 2, `${looks(50)} for each of 50, ${looks(400)} for each of 400`);
+    });
+});
