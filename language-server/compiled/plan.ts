@@ -6,6 +6,7 @@
  */
 import type { Program } from '../../runtime/core/program.ts';
 import type { Analysis, Executable, Target } from '../../runtime/compile/executable.ts';
+import { usesHalf } from '../../runtime/compile/half.ts';
 import { arrange, fuseOnce } from '../../runtime/compile/pipeline.ts';
 import { printProgram } from '../../runtime/ir/print.ts';
 import type { Entry } from '../../runtime/ops/apply.ts';
@@ -22,7 +23,9 @@ export interface Plan {
   readonly executable: (donated: readonly boolean[]) => Executable;
 }
 
-const target: Target = { device: 'webgpu', adapter: 'software', float16: true };
+const gpu: Target = { device: 'webgpu', adapter: 'software', float16: false };
+/** Where programs with 16-bit floats run: on WebGPU the runtime refuses them. */
+const host: Target = { device: 'cpu', adapter: 'host', float16: true };
 
 const byText = new Map<string, Plan | undefined>();
 const byProgram = new WeakMap<Program, Plan | undefined>();
@@ -45,6 +48,7 @@ function planned(program: Program<Entry>, leaves: readonly Leaf[]): Plan | undef
   try {
     // Fusion doesn't depend on donations: it is done once.
     const fused = fuseOnce(program as unknown as Program<Op>);
+    const target = usesHalf(program) ? host : gpu;
     const executables = new Map<string, Executable>();
     const executable = (donated: readonly boolean[]): Executable => {
       const key = donated.map(Number).join('');

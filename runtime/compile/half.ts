@@ -1,5 +1,5 @@
 /**
- * Refuses programs with float16 values for devices that cannot compute with them, before anything is queued.
+ * Finds float16 values in programs, and refuses them for devices that cannot compute with them, before anything is queued.
  *
  * Depends on: core, ops.
  */
@@ -8,18 +8,32 @@ import { halfUnavailable } from '../core/errors.ts';
 import type { Parameter, Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 
+interface Found {
+  readonly what: string;
+  readonly place: Place | undefined;
+}
+
+export const usesHalf = (program: Program): boolean => halves(program, undefined).next().done !== true;
+
 export function refuseHalf(program: Program, paths: readonly string[] | undefined): void {
-  program.inputs.forEach(({ aval }, i) => check(aval, paths?.[i] === undefined ? 'an argument' : `argument \`${paths[i]}\``, undefined));
-  for (const { variable } of program.captures) check(variable.aval, 'a value that is closed over', undefined);
+  for (const { what, place } of halves(program, paths)) throw halfUnavailable(what, place);
+}
+
+function* halves(program: Program, paths: readonly string[] | undefined): Generator<Found, void> {
+  const named = (aval: KnownAval, what: string, place?: Place): readonly Found[] =>
+    aval.dtype === 'float16' ? [{ what: `${printAval(aval)}, ${what}`, place }] : [];
+  for (const [i, { aval }] of program.inputs.entries())
+    yield* named(aval, paths?.[i] === undefined ? 'an argument' : `argument \`${paths[i]}\``);
+  for (const { variable } of program.captures) yield* named(variable.aval, 'a value that is closed over');
   for (const { outputs, parameters, place, op } of program.equations) {
-    for (const { aval } of outputs) check(aval, `the result of \`${op.id}\``, place);
-    for (const parameter of Object.values(parameters)) if (isProgram(parameter)) refuseHalf(parameter, undefined);
+    for (const { aval } of outputs) yield* named(aval, `the result of \`${op.id}\``, place);
+    for (const parameter of Object.values(parameters)) for (const body of bodiesIn(parameter)) yield* halves(body, undefined);
   }
 }
 
-const isProgram = (parameter: Parameter): parameter is Program =>
-  typeof parameter === 'object' && !Array.isArray(parameter) && 'equations' in parameter;
-
-function check(aval: KnownAval, what: string, place: Place | undefined): void {
-  if (aval.dtype === 'float16') throw halfUnavailable(`${printAval(aval)}, ${what}`, place);
+/** The programs that a parameter holds: a body, or the branches of a choice. */
+function bodiesIn(parameter: Parameter): readonly Program[] {
+  if (typeof parameter !== 'object') return [];
+  if (Array.isArray(parameter)) return (parameter as readonly Parameter[]).flatMap(bodiesIn);
+  return 'equations' in parameter ? [parameter as Program] : [];
 }

@@ -6,6 +6,7 @@
  */
 import { strict as assert } from 'node:assert';
 import { compile } from '../../../runtime/compile/pipeline.ts';
+import { runChoice } from '../../../runtime/control/choice.ts';
 import { OutOfMemoryError } from '../../../runtime/core/errors.ts';
 import type { KnownAval } from '../../../runtime/core/aval.ts';
 import type { Program } from '../../../runtime/core/program.ts';
@@ -210,6 +211,11 @@ describe('device', function () {
       (fault) => refused(fault) && /train\.ts:3/.test((fault as Error).message),
     );
     assert.throws(() => compiled(device, ([x]) => [x!.astype('float16').add(1).astype('float32')], [f32(4)]), refused);
+    const branch = trace('half', ([x]) => [x!.astype('float16').add(1).astype('float32')], [f32(4)]);
+    assert.throws(
+      () => compiled(device, ([i, x]) => runChoice(i!, [x!], [branch, branch]), [{ shape: [], dtype: 'int32' }, f32(4)]),
+      refused,
+    );
     assert.throws(
       () =>
         compile(trace('step', ([x]) => [x!.astype('float32')], [half]) as Program<Op>, {
