@@ -20,7 +20,7 @@ const { packages, verdicts } = JSON.parse(readFileSync(new URL('../corpora.json'
   readonly verdicts: readonly Verdict[];
 };
 
-const recorded = { right: 33, wrongShare: 0.14 };
+const recorded = { right: 61, wrongShare: 0.05 };
 
 describe('public code', () => {
   it('comes from at least 40 packages, each named once with its exact version', () => {
@@ -42,7 +42,7 @@ describe('public code', () => {
     }
   });
 
-  // The aim is 50 right and at most one in twenty wrong; the record holds what was reached, and may only be raised.
+  // At least 50 right, and at most one in twenty wrong: the record holds what was reached, and may only be raised.
   it('has no fewer reports judged right, and no greater share wrong, than on record', () => {
     const wrong = verdicts.filter(({ verdict }) => verdict === 'false').length;
     assert.ok(verdicts.length - wrong >= recorded.right, `${verdicts.length - wrong} right`);
