@@ -8,7 +8,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -24,6 +24,7 @@ import { browserScript } from './command.ts';
 import { queued, readReport, refused } from './run.ts';
 import type { ProfileResult } from './run.ts';
 import { nameRun } from './stream.ts';
+import { createWorlds, worldName } from './worlds.ts';
 
 export interface PageOptions {
   readonly url: string;
@@ -36,7 +37,7 @@ export interface PageOptions {
   readonly output?: (text: string) => void;
 }
 
-const names = { send: '$tidemarkSend', finish: '$tidemarkFinish' } as const;
+const names = { send: '$tidemarkSend', finish: '$tidemarkFinish', start: '$tidemarkStart' } as const;
 
 export const profilePage = (options: PageOptions, token: Cancellation): Promise<ProfileResult> => queued(() => run(options, token));
 
@@ -74,7 +75,7 @@ async function run(options: PageOptions, token: Cancellation): Promise<ProfileRe
       return refused(
         `${browser.path} started but gave no way to watch it\nfix: close other instances, or name another browser with \`--chrome PATH\``,
       );
-    const ending = await watchTab(port, events, cwd, options, token);
+    const ending = await watchTab(port, { events, cwd, start }, options, token);
     const notes = ending.message === null ? [] : [ending.message];
     const report = await readReport(events, {
       entry: options.url,
@@ -126,10 +127,15 @@ async function removed(folder: string): Promise<void> {
 
 type Ending = Pick<ProfileResult, 'state' | 'message'>;
 
+interface Place {
+  readonly events: string;
+  readonly cwd: string;
+  readonly start: number;
+}
+
 async function watchTab(
   port: number,
-  events: string,
-  cwd: string,
+  { events, cwd, start }: Place,
   { url, seconds, output }: PageOptions,
   token: Cancellation,
 ): Promise<Ending> {
@@ -138,14 +144,28 @@ async function watchTab(
   if (tab === undefined) return { state: 'failed', message: 'the browser opened no tab' };
   const client = await CDP({ host: '127.0.0.1', port, target: tab.id, local: true });
   const scripts = createScripts(client, events, cwd);
-  const file = join(events, 'page.ndjson');
-  writeFileSync(file, '');
-  client.on('event', ({ method, params }) => {
-    if (method === 'Runtime.bindingCalled' && params['name'] === names.send) appendFileSync(file, String(params['payload']));
+  const worlds = createWorlds(events);
+  // Clocks of documents and workers begin when these do; all are set to the start of the run.
+  const instrument = `globalThis.${names.start}=${start};${readFileSync(browserScript(), 'utf8')}`;
+  const workers = new Set<string>();
+  client.on('event', ({ method, params, sessionId }) => {
+    if (method === 'Runtime.bindingCalled' && params['name'] === names.send)
+      worlds.write(worldName(sessionId, params['executionContextId']), String(params['payload']));
+    if (method === 'Runtime.executionContextDestroyed') worlds.end(worldName(sessionId, params['executionContextId']));
+    if (method === 'Runtime.executionContextsCleared') worlds.endAll(worldName(sessionId, ''));
     if (method === 'Debugger.scriptParsed') scripts.parsed(String(params['url']), String(params['sourceMapURL'] ?? ''));
     if (method === 'Fetch.requestPaused') void scripts.passOn(params);
     if (method === 'Runtime.consoleAPICalled') output?.(consoleText(params));
     if (method === 'Runtime.exceptionThrown') output?.(exceptionText(params));
+    if (method === 'Target.attachedToTarget') {
+      const worker = String(params['sessionId']);
+      workers.add(worker);
+      void watchWorker(client, worker, instrument);
+    }
+    if (method === 'Target.detachedFromTarget') {
+      workers.delete(String(params['sessionId']));
+      worlds.endAll(worldName(String(params['sessionId']), ''));
+    }
   });
   const closed = new Promise<Ending>((settle) => {
     client.on('disconnect', () => settle({ state: 'done', message: null }));
@@ -157,29 +177,54 @@ async function watchTab(
   for (const domain of ['Page', 'Runtime', 'Debugger', 'Inspector']) await client.send(`${domain}.enable`);
   await client.send('Debugger.setSkipAllPauses', { skip: true });
   await client.send('Runtime.addBinding', { name: names.send });
-  await client.send('Page.addScriptToEvaluateOnNewDocument', { source: readFileSync(browserScript(), 'utf8') });
+  await client.send('Page.addScriptToEvaluateOnNewDocument', { source: instrument });
   await client.send('Fetch.enable', { patterns: [{ resourceType: 'Script', requestStage: 'Response' }] });
+  await client.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
   await client.send('Page.navigate', { url });
   const cancelled = new Promise<Ending>((settle) => token.onCancellationRequested(() => settle({ state: 'done', message: null })));
   const elapsed = seconds === undefined ? [] : [pause(seconds * 1000).then((): Ending => ({ state: 'done', message: null }))];
   const ending = await Promise.race([closed, cancelled, ...elapsed]);
-  await finish(client);
+  await Promise.all([undefined, ...workers].map((session) => finish(client, session)));
   await scripts.keepMaps();
   await client.close().catch(() => undefined);
   return ending;
 }
 
-/** A forced collection, then the page's last word; a tab that is gone has said what it could. */
-async function finish(client: Client): Promise<void> {
-  try {
-    await client.send('HeapProfiler.enable');
-    await client.send('HeapProfiler.collectGarbage');
-    await client.send('Runtime.evaluate', { expression: `globalThis[${JSON.stringify(names.finish)}]?.()` });
-    await pause(50);
-  } catch {
-    // The tab was closed.
-  }
+/**
+ * A worker stops before its first line until the instrument is in it. It stops there and not at its very start, where
+ * Chromium crashes when the instrument looks around.
+ */
+async function watchWorker(client: Client, session: string, instrument: string): Promise<void> {
+  const send = (method: string, params: object = {}): Promise<Record<string, unknown>> =>
+    client.send(method, params, session).catch(() => ({}));
+  await send('Runtime.enable');
+  await send('Debugger.enable');
+  await send('Runtime.addBinding', { name: names.send });
+  const { breakpointId } = await send('Debugger.setInstrumentationBreakpoint', { instrumentation: 'beforeScriptExecution' });
+  const stopped = new Promise<void>((settle) => {
+    client.on('event', ({ method, sessionId }) => {
+      if (method === 'Debugger.paused' && sessionId === session) settle();
+    });
+  });
+  await send('Runtime.runIfWaitingForDebugger');
+  await stopped;
+  await send('Debugger.removeBreakpoint', { breakpointId });
+  await send('Runtime.evaluate', { expression: instrument });
+  await send('Debugger.resume');
 }
+
+/** A forced collection, then the last word of the page or of a worker; one that is gone, or hangs, has said what it could. */
+async function finish(client: Client, session: string | undefined): Promise<void> {
+  const words = async (): Promise<void> => {
+    await client.send('HeapProfiler.enable', {}, session);
+    await client.send('HeapProfiler.collectGarbage', {}, session);
+    await client.send('Runtime.evaluate', { expression: `globalThis[${JSON.stringify(names.finish)}]?.()` }, session);
+    await pause(50);
+  };
+  await Promise.race([words().catch(() => undefined), pause(lastWordsMs)]);
+}
+
+const lastWordsMs = 5000;
 
 interface Scripts {
   parsed(url: string, sourceMapUrl: string): void;

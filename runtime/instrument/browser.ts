@@ -1,5 +1,5 @@
 /**
- * What is injected into a page before its own scripts: records what the page does to memory, and hands the events out in batches.
+ * What is injected into a page, or a worker of it, before its own scripts: records what the page does to memory, and hands the events out in batches.
  *
  * The page's tools give it a function to call with text (a binding); lines go out through it every few moments, so a tab
  * that is closed loses little. Packages are told from the person's files by their address. `finish` is called from
@@ -18,19 +18,21 @@ import type { GPUClasses } from './webgpu.ts';
 import { createEncoder } from './wire.ts';
 
 /** Names on the global object that the profiler uses from outside. */
-export const pageNames = { send: '$tidemarkSend', finish: '$tidemarkFinish' } as const;
+export const pageNames = { send: '$tidemarkSend', finish: '$tidemarkFinish', start: '$tidemarkStart' } as const;
 
 const sendEveryMs = 100;
 const longestBatch = 1 << 18;
 
-type Page = typeof globalThis & { [pageNames.send]?: (text: string) => void } & Record<string, unknown>;
+type Page = typeof globalThis & { [pageNames.send]?: (text: string) => void; [pageNames.start]?: number } & Record<string, unknown>;
 
 function watchPage(page: Page): void {
   const send = page[pageNames.send];
   if (typeof send !== 'function' || pageNames.finish in page) return;
   const encoder = createEncoder();
   let gathered = '';
-  const now = (): number => Math.round(performance.now() * 1000) / 1000;
+  // The clock of a document or worker begins with it; the run's began before.
+  const shift = performance.timeOrigin - (page[pageNames.start] ?? performance.timeOrigin);
+  const now = (): number => Math.round((performance.now() + shift) * 1000) / 1000;
 
   function flush(): void {
     if (gathered === '') return;
@@ -46,7 +48,7 @@ function watchPage(page: Page): void {
 
   const recorder = createRecorder({ emit, now, owner: ownerOf, context: lastKnown(), target: page });
   recorder.emit({ kind: 'start', at: now(), version: 1, pid: 0, cwd: '', entry: location.href });
-  const sink: Sink = (event) => recorder.relay(event);
+  const sink: Sink = (event) => recorder.relay(event.kind === 'place' ? event : { ...event, at: event.at + shift });
   Object.defineProperty(page, sinkKey, { value: sink, configurable: true, writable: true });
   watchTfjs(recorder, page);
   const flushSlots = watchJaxJs(recorder, page);

@@ -148,6 +148,58 @@ console.log(b.size, c.refCount, tf.memory().numBytes);
     assert.equal(report.liveBytesAtExit, 3072 + 2048);
   });
 
+  it('with a worker of its own: its buffers are on its lines, and free when it ends', async () => {
+    written.write(
+      'src/worker.ts',
+      `
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+function make(size: number): GPUBuffer { return device.createBuffer({ size, usage: GPUBufferUsage.STORAGE }); }
+const held: GPUBuffer[] = [make(4096), make(4096)];
+Object.assign(globalThis, { held });
+postMessage(held.length);
+`,
+    );
+    const { report, output } = await page(
+      `
+const held: unknown[] = [];
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+for (const name of ['./worker.ts', './worker.ts?again']) {
+  const worker: Worker = new Worker(new URL(name, import.meta.url), { type: 'module' });
+  console.log('made', await new Promise((done) => (worker.onmessage = ({ data }) => done(data))));
+  await new Promise((done) => setTimeout(done, 500));
+  if (name.endsWith('again')) held.push(worker); else worker.terminate();
+  await new Promise((done) => setTimeout(done, 500));
+  held.push(device.createBuffer({ size: 1024, usage: GPUBufferUsage.STORAGE }));
+}
+`,
+      { seconds: 8 },
+    );
+    assert.match(output, /made 2[\s\S]*made 2/);
+    assert.deepEqual(
+      report.lines.map(({ file, line, allocations }) => [file, line, allocations]),
+      [
+        ['src/main.ts', 10, 2],
+        ['src/worker.ts', 3, 4],
+      ],
+    );
+    assert.equal(report.peakBytes, 8192 + 2 * 1024);
+    assert.equal(report.liveBytesAtExit, 8192 + 2 * 1024, 'what the first worker held ended with it');
+  });
+
+  it('that is loaded again begins anew: what it held is free, and no id is taken for another', async () => {
+    const { report } = await page(`
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+const again: boolean = sessionStorage.getItem('again') !== null;
+const held: GPUBuffer[] = [];
+for (let i = 0; i < (again ? 2 : 3); i += 1) held.push(device.createBuffer({ size: 1024, usage: GPUBufferUsage.STORAGE }));
+sessionStorage.setItem('again', 'yes');
+if (!again) setTimeout(() => location.reload(), 500);
+`);
+    assert.equal(report.lines[0]?.allocations, 5);
+    assert.equal(report.peakBytes, 3 * 1024);
+    assert.equal(report.liveBytesAtExit, 2 * 1024);
+  });
+
   it('whose server does not answer is refused before a browser starts', async () => {
     const result = await profilePage({ url: 'http://127.0.0.1:9/', seconds: 1 }, never);
     assert.equal(result.report, null);
