@@ -47,6 +47,14 @@ export {
 export type { GradOptions, PmapOptions } from './api/transforms.ts';
 export type { Jitted, JitOptions, Lowered } from './api/jit.ts';
 export type { Tree } from './api/tree.ts';
-export { ArrayDeletedError, DeviceLostError, DonationError, OutOfMemoryError, ShapeError, TidemarkError } from './core/errors.ts';
+export {
+  ArgumentError,
+  ArrayDeletedError,
+  DeviceLostError,
+  DonationError,
+  OutOfMemoryError,
+  ShapeError,
+  TidemarkError,
+} from './core/errors.ts';
 /** Sizes of an array's axes. */
 export type Shape = readonly number[];

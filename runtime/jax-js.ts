@@ -202,15 +202,16 @@ export function jvp<F extends AnyFunction>(
 ): [ReturnType<F>, ReturnType<F>] {
   return transformed((p, t) => transforms.jvp(asTraced(f), p as unknown[], t as unknown[], options), [primals, tangents]) as never;
 }
+/** The program of a function, to be read: `makeJaxpr(f)(x).jaxpr.toString()`. */
 export const makeJaxpr =
   <F extends AnyFunction>(f: F) =>
-  (...args: Parameters<F>): { readonly jaxpr: { toString(): string } } => ({
-    jaxpr: consuming(
-      ((...own: unknown[]) => ({ text: String(transforms.makeJaxpr(asTraced(f))(...own)) })) as (...own: unknown[]) => unknown,
-      args,
-      { donates: false },
-    ) as { toString(): string },
-  });
+  (...args: Parameters<F>): { readonly jaxpr: { toString(): string }; readonly treedef: trees.TreeDef } => {
+    const made = transformed((...own) => {
+      const { text, result } = transforms.readable(asTraced(f), own);
+      return { text, result };
+    }, args) as { readonly text: string; readonly result: trees.TreeDef };
+    return { jaxpr: { toString: () => made.text }, treedef: made.result };
+  };
 
 export type Device = 'cpu' | 'webgpu' | 'wasm' | 'webgl';
 const ours = (device: Device): 'cpu' | 'webgpu' => (device === 'webgpu' ? 'webgpu' : 'cpu');

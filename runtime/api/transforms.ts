@@ -5,8 +5,10 @@
  * of the same buffer, which lives as long as a residual needs it. Depends on: core, ops, functions, jit.
  */
 import { currentInterpreter, placeInForce } from '../core/interpreter.ts';
+import { functionArg } from '../core/errors.ts';
 import { userPlace } from '../core/stack.ts';
 import { flatten, leafPaths, rebuild } from '../core/tree.ts';
+import { optionsOf } from '../ops/options.ts';
 import type { Array } from '../ops/value.ts';
 import * as calls from '../functions/calls.ts';
 import { overLanes } from '../functions/lanes.ts';
@@ -20,7 +22,7 @@ type Call = (...args: unknown[]) => unknown;
 
 /** Calls `transformed` so that what `source` donates is dead for the caller afterwards. */
 function donating(source: object, transformed: Call): Call {
-  const positions = (source as Donating)[donatedPositions];
+  const positions = typeof source === 'function' ? (source as Donating)[donatedPositions] : undefined;
   if (positions === undefined) return transformed;
   return f.named(transformed.name, (...args) => {
     if (currentInterpreter().run === undefined) return transformed(...args);
@@ -90,9 +92,20 @@ export interface PmapOptions extends JitOptions {
   readonly outAxes?: f.Axes;
 }
 
+const jitDefaults: object = {
+  donateArgnums: undefined,
+  donateArgnames: undefined,
+  staticArgnums: undefined,
+  donate: undefined,
+  memory: undefined,
+  memoryBudget: undefined,
+};
+
 /** The function over n lanes (the leading axis of its arguments), compiled; lanes share the one device. */
 export function pmap<A extends unknown[], R>(fn: (...args: A) => R, options: PmapOptions = {}): Jitted<A, R> {
-  const { axisName, inAxes, outAxes, ...jitOptions } = options;
+  functionArg('pmap', 'its function', fn);
+  optionsOf('pmap', options, { ...jitDefaults, axisName: undefined, inAxes: undefined, outAxes: undefined } as object);
+  const { axisName, inAxes, outAxes, ...jitOptions } = (options as PmapOptions | null) ?? {};
   const plain = inAxes === undefined && outAxes === undefined;
   const lanes = plain
     ? overLanes(fn as unknown as Call, axisName)
@@ -104,7 +117,10 @@ export function pmap<A extends unknown[], R>(fn: (...args: A) => R, options: Pma
 
 /** Compiled: traced once per shapes, dtypes and static arguments, planned as a whole, one submit per call. */
 export function jit<A extends unknown[], R>(fn: (...args: A) => R, options: JitOptions = {}): Jitted<A, R> {
-  return jitFunction(fn as unknown as Call, options) as unknown as Jitted<A, R>;
+  functionArg('jit', 'its function', fn);
+  optionsOf('jit', options, jitDefaults);
+  const given = (options as JitOptions | null) ?? {};
+  return jitFunction(fn as unknown as Call, given) as unknown as Jitted<A, R>;
 }
 
 /** The same function, of which a gradient keeps only the inputs (and what `policy` saves) and computes the rest again. */
@@ -119,6 +135,7 @@ export function vjp<A extends unknown[], R>(
   primals: A,
   options: { readonly hasAux?: boolean } = {},
 ): [R, (cotangents: R) => A] {
+  f.primalsArg('vjp', fn, primals);
   return donating(fn, (...args) => f.vjp(fn as unknown as Call, args, options))(...primals) as [R, (cotangents: R) => A];
 }
 /** [f(...primals), its tangent along `tangents`]. */

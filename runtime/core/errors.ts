@@ -4,8 +4,9 @@
  * A message says what happened to which array, where it was done, and what to do. `code` is the id of the static rule
  * where there is one, and the error's anchor in the README. Depends on: interpreter, stack.
  */
+import { printAval, type Aval } from './aval.ts';
 import { placeInForce } from './interpreter.ts';
-import { printPlace, userPlace } from './stack.ts';
+import { madeHere, printPlace, userPlace } from './stack.ts';
 
 export class TidemarkError extends Error {
   readonly code: string;
@@ -99,6 +100,36 @@ export function argumentWrong(operation: string, got: string, instead: string): 
   return new ArgumentError('argument', `\`${operation}\` got ${got}`, [], instead);
 }
 
+const engineFault =
+  /^Cannot (?:read|convert|mix|set|destructure)|is not (?:a function|iterable|a constructor)|Invalid array length|Reduce of empty|Spread syntax|undefined is not/;
+/**
+ * What the engine throws where an argument is of no known kind becomes a sentence with the arguments. Errors of the user's
+ * own functions, and ours, pass as they are.
+ */
+export function explained(fault: unknown, operation: string, args: readonly unknown[]): unknown {
+  if (!(fault instanceof TypeError || fault instanceof RangeError) || !engineFault.test(fault.message) || !madeHere(fault)) return fault;
+  const wrong = argumentWrong(
+    operation,
+    `(${args.map(describe).join(', ')}), which it can't work with`,
+    'compare them with its parameters',
+  );
+  return Object.assign(wrong, { cause: fault });
+}
+
+/** A function is needed. */
+export function functionArg(operation: string, what: string, value: unknown): void {
+  if (typeof value !== 'function') throw argumentWrong(operation, `${describe(value)} as ${what}`, 'give it a function');
+}
+
+export function axisNameUnknown(name: unknown, known: readonly string[]): ArgumentError {
+  return new ArgumentError(
+    'axis-name',
+    `there is no axis named \`${typeof name === 'string' ? name : describe(name)}\` here`,
+    known.length === 0 ? [] : [`there is ${known.map((own) => `\`${own}\``).join(', ')}`],
+    'call it inside pmap or vmap with that axisName',
+  );
+}
+
 /** What stands where an array has to be. */
 export function notAnArray(operation: string, value: unknown): ArgumentError {
   const instead =
@@ -122,7 +153,7 @@ export function describe(value: unknown): string {
   if (Array.isArray(value))
     return value.length <= 4 && value.every((item) => typeof item === 'number') ? `the list [${value.join(', ')}]` : 'a list';
   if (ArrayBuffer.isView(value) || value instanceof Promise) return `a ${value.constructor.name}`;
-  if ('aval' in value) return String(value).replace(/^Array:/, '');
+  if ('aval' in value) return printAval(value.aval as Aval);
   const names = Object.keys(value);
   return names.length > 0 && names.length <= 4 ? `an object { ${names.join(', ')} }` : 'an object';
 }

@@ -13,6 +13,12 @@ const own = import.meta.url.replace(/core\/stack\.[jt]s$/, '').replace(/[^/]*\.[
 const ownPath = own.replace(/^file:\/\//, '');
 const packaged = /[\\/]node_modules[\\/]tidemark[\\/]/;
 
+/** Was this error made by a line of the runtime itself, and not by one of the user's functions that it called? */
+export function madeHere(fault: Error): boolean {
+  const first = /\n\s*at (?:.*\()?(.+?):\d+:\d+\)?\s*(?:\n|$)/.exec(fault.stack ?? '')?.[1];
+  return first !== undefined && isOwn(first);
+}
+
 const isOwn = (file: string): boolean =>
   file.startsWith(own) || file.startsWith(ownPath) || file.startsWith('node:') || packaged.test(file);
 

@@ -4,11 +4,13 @@
  * Depends on: core, ops, control, trace, transforms.
  */
 import { isFloat } from '../core/dtype.ts';
+import { argumentWrong, describe, functionArg } from '../core/errors.ts';
 import type { Parameter, Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, rebuild, type Structure } from '../core/tree.ts';
 import { applyAll } from '../ops/apply.ts';
 import { copy } from '../ops/elementwise.ts';
 import { apply, lift, type ArrayLike } from '../ops/apply.ts';
+import { optionsOf } from '../ops/options.ts';
 import { Value } from '../ops/value.ts';
 import { closeTogether } from '../control/bodies.ts';
 import { checkpointEntry, ownGradientEntry, ownTangentEntry, type Policy } from '../control/call.ts';
@@ -32,7 +34,10 @@ export const checkpointPolicies = {
 } as const;
 
 /** A name by which a policy can tell a value to be kept. */
-export const checkpointName = (x: ArrayLike, name: string): Value => apply(copy, [lift(x)], { checkpointName: name });
+export function checkpointName(x: ArrayLike, name: string): Value {
+  if (typeof name !== 'string') throw argumentWrong('checkpointName', `${describe(name)} as name`, 'a name is a text');
+  return apply(copy, [lift(x)], { checkpointName: name });
+}
 
 /** Array leaves of a list of arguments; everything else stays in its place. */
 function arrayLeaves(args: readonly unknown[]): {
@@ -61,7 +66,9 @@ const leavesOf = (tree: unknown, root: string): { readonly values: readonly Valu
 
 /** The same function, of which a gradient keeps only the inputs; the rest is computed again in the backward pass. */
 export function checkpoint(f: Call, options: CheckpointOptions = {}): Call {
-  const policy = (options.policy ?? checkpointPolicies.nothingSaveable) as unknown as Parameter;
+  functionArg('checkpoint', 'its function', f);
+  const policy = (optionsOf<CheckpointOptions>('checkpoint', options, { policy: undefined } as unknown as CheckpointOptions).policy ??
+    checkpointPolicies.nothingSaveable) as unknown as Parameter;
   return named(nameOf(f), (...args) => {
     const { values, withLeaves } = arrayLeaves(args);
     let result: Structure | undefined;
@@ -94,6 +101,7 @@ export interface WithGradient {
 
 /** A function whose reverse mode is given by `defvjp`. */
 export function customVjp(f: Call): WithGradient {
+  functionArg('customVjp', 'its function', f);
   let rules: { readonly forward: Call; readonly backward: (residuals: unknown, cotangents: unknown) => readonly unknown[] } | undefined;
   const call = (...args: unknown[]): unknown => {
     if (rules === undefined) throw new TypeError(`\`${nameOf(f)}\` has no gradient yet: call defvjp(forward, backward) first`);
@@ -189,6 +197,7 @@ export interface WithTangent {
 
 /** A function whose forward mode, and by transposing it also reverse mode, is given by `defjvp`. */
 export function customJvp(f: Call): WithTangent {
+  functionArg('customJvp', 'its function', f);
   let rule: ((primals: readonly unknown[], tangents: readonly unknown[]) => readonly [unknown, unknown]) | undefined;
   const call = (...args: unknown[]): unknown => {
     if (rule === undefined) throw new TypeError(`\`${nameOf(f)}\` has no tangent yet: call defjvp(rule) first`);

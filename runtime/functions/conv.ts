@@ -185,6 +185,12 @@ export const convTranspose = composed(
     options: { readonly rhsDilation?: readonly number[]; readonly transposeKernel?: boolean } = {},
   ): Value => {
     const [x, given] = [lift(lhs), lift(rhs)];
+    if (!Array.isArray(strides) || strides.length !== x.ndim - 2)
+      throw argumentWrong(
+        'convTranspose',
+        `${describe(strides)} as strides for ${printAval(x.aval)}`,
+        'give it a whole number from 1 for each spatial axis',
+      );
     optionsOf('convTranspose', options, { rhsDilation: undefined, transposeKernel: false } as object);
     if (typeof padding === 'string' && !['SAME', 'VALID'].includes(padding.toUpperCase()))
       throw argumentWrong('convTranspose', `padding ${JSON.stringify(padding)}`, 'use "SAME", "VALID", or a pair for each spatial axis');
@@ -213,7 +219,9 @@ export const convTranspose = composed(
   },
 );
 
-const windowArg = (operation: string, window: readonly number[], x: Value): void => {
+const windowArg = (operation: string, window: readonly number[], x: Value, strides: readonly number[] = window): void => {
+  if (!Array.isArray(strides) || strides.length !== window.length || !strides.every((n) => Number.isInteger(n) && n > 0))
+    throw argumentWrong(operation, `${describe(strides)} as strides`, 'strides are whole numbers from 1, as many as the window has');
   if (!Array.isArray(window) || window.length > x.ndim || !window.every((n) => Number.isInteger(n) && n > 0))
     throw argumentWrong(
       operation,
@@ -229,7 +237,7 @@ const pooled = (
   padding: Padding,
   filler: number,
 ): Value => {
-  windowArg('pool', window, x);
+  windowArg('pool', window, x, strides);
   const borders = paddingOf(
     padding,
     x.shape.slice(x.ndim - window.length),
@@ -259,7 +267,7 @@ export const reduceWindow = composed(
   'reduceWindow',
   (operand: ArrayLike, computation: (window: Value) => Value, window: readonly number[], strides?: readonly number[]): Value => {
     const x = lift(operand);
-    windowArg('reduceWindow', window, x);
+    windowArg('reduceWindow', window, x, strides);
     if (typeof computation !== 'function')
       throw argumentWrong('reduceWindow', `${describe(computation)} as its computation`, 'give it a function of one window, like np.max');
     const windows = apply(windowsEntry, [x], { window, stride: strides ?? window.map(() => 1), dilation: window.map(() => 1) });

@@ -266,13 +266,16 @@ const diagonalOnes = composed('eye', (rows: number, columns: number, k: number, 
 );
 
 /** Ones on and below the k-th diagonal. */
-export const tri = composed('tri', (rows: number, columns: number = rows, k: number = 0, options?: DTypeArg): Value =>
-  shapes
+export const tri = composed('tri', (rows: number, columns: number = rows, k: number = 0, options?: DTypeArg): Value => {
+  countArg('tri', 'rows', rows);
+  countArg('tri', 'columns', columns);
+  countArg('tri', 'k', k, -Infinity);
+  return shapes
     .iota([rows, columns], 0, 'int32')
     .add(k)
     .greaterEqual(shapes.iota([rows, columns], 1, 'int32'))
-    .astype(typeOption('tri', options, 'float32')),
-);
+    .astype(typeOption('tri', options, 'float32'));
+});
 const triangle = (operation: string, x: Value, k: number): Value => {
   if (x.ndim < 2) throw shapesDisagree(operation, [printAval(x.aval)], 'it needs two axes at least');
   return tri(x.shape[x.ndim - 2]!, x.shape[x.ndim - 1]!, k, 'bool');

@@ -195,7 +195,7 @@ export const fftfreq = composed('fftfreq', (n: number, d: number = 1): Value => 
 });
 /** The same for a transform of real samples. */
 export const rfftfreq = composed('rfftfreq', (n: number, d: number = 1): Value =>
-  iota([Math.floor(n / 2) + 1], 0, 'float32').mul(1 / (n * d)),
+  iota([Math.floor(countArg('rfftfreq', 'n', n, 1) / 2) + 1], 0, 'float32').mul(1 / (n * d)),
 );
 const shiftAxes = (x: Value, axes: number | readonly number[] | null | undefined): readonly number[] =>
   (axes === undefined || axes === null ? x.shape.map((_, k) => k) : typeof axes === 'number' ? [axes] : axes).map((axis) =>

@@ -116,12 +116,33 @@ export function dotGeneral(
   });
 }
 
+/** Index arrays, the axes that they index, and where they stand in the result. */
+function placesArg(operation: string, x: Value, indices: readonly ArrayLike[], axes: readonly number[], at: number): readonly number[] {
+  if (!Array.isArray(indices) || !Array.isArray(axes) || indices.length !== axes.length || indices.length === 0)
+    throw argumentWrong(
+      operation,
+      `${describe(indices)} as indices and ${describe(axes)} as axes`,
+      'give it a list of index arrays, and the axis that each indexes',
+    );
+  for (const index of indices) {
+    const own = lift(index);
+    if (own.dtype !== 'int32' && own.dtype !== 'uint32' && typeof index !== 'number')
+      throw wrongDType(operation, printAval(own.aval), 'whole numbers as indices');
+  }
+  if (!(Number.isInteger(at) && at >= 0 && at <= x.ndim - axes.length))
+    throw argumentWrong(
+      operation,
+      `${describe(at)} as the place of the index axes`,
+      `it is a whole number from 0 to ${x.ndim - axes.length}`,
+    );
+  return axes.map((axis) => axisOf(operation, axis, x.aval));
+}
 /** Elements of `x` where the given axes are indexed by arrays of one shape; it stands at `at` in the result. */
 export const gather = (x: ArrayLike, indices: readonly ArrayLike[], axes: readonly number[], at = 0): Value =>
-  gatherElements(x, indices, axes, at);
+  gatherElements(x, indices, placesArg('gather', lift(x), indices, axes, at), at);
 /** The array with `updates` put at such places; in place when the old array is dead. */
 export const scatter = (x: Value, indices: readonly ArrayLike[], updates: Value, axes: readonly number[], at = 0): Value =>
-  scatterElements(x, updates, indices, axes, at, 'set');
+  scatterElements(lift(x), lift(updates), indices, placesArg('scatter', lift(x), indices, axes, at), at, 'set');
 /** The array with `updates` added at such places. */
 export const scatterAdd = (x: Value, indices: readonly ArrayLike[], updates: Value, axes: readonly number[], at = 0): Value =>
-  scatterElements(x, updates, indices, axes, at, 'add');
+  scatterElements(lift(x), lift(updates), indices, placesArg('scatterAdd', lift(x), indices, axes, at), at, 'add');

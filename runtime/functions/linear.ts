@@ -261,7 +261,10 @@ export const diag = composed('diag', (x: ArrayLike, k: number = 0): Value => {
 /** The flattened elements on the k-th diagonal of a square array. */
 export const diagflat = composed('diagflat', (x: ArrayLike, k: number = 0): Value => diag(lift(x).reshape([-1]), k));
 /** Index arrays of the main diagonal of an array with `rank` axes of n elements. */
-export const diagIndices = (n: number, rank = 2): Value[] => Array.from({ length: rank }, () => s.iota([n], 0, 'int32'));
+export const diagIndices = (n: number, rank = 2): Value[] => {
+  countArg('diagIndices', 'n', n);
+  return Array.from({ length: countArg('diagIndices', 'rank', rank) }, () => s.iota([n], 0, 'int32'));
+};
 /** Index arrays of the main diagonal of x. */
 export const diagIndicesFrom = (x: ArrayLike): Value[] => {
   const value = lift(x);
@@ -347,7 +350,7 @@ export const polyder = composed('polyder', (p: ArrayLike, m: number = 1): Value 
 /** Sums of products of x with y turned round, at every overlap (`full`), those as long as the longer (`same`), or whole ones (`valid`). */
 export const convolve = composed('convolve', (x: ArrayLike, y: ArrayLike, mode: 'full' | 'same' | 'valid' = 'full'): Value => {
   const [a, b] = paired(x, y);
-  if (!overlaps.includes(mode)) throw argumentWrong('convolve', `mode ${JSON.stringify(mode)}`, 'its modes are "full", "same" and "valid"');
+  if (!overlaps.includes(mode)) throw argumentWrong('convolve', `mode ${describe(mode)}`, 'its modes are "full", "same" and "valid"');
   if (a.ndim !== 1 || b.ndim !== 1 || a.size === 0 || b.size === 0)
     throw shapesDisagree('convolve', [printAval(a.aval), printAval(b.aval)], 'it takes two vectors that are not empty');
   const [long, short] = a.size >= b.size ? [a, b] : [b, a];

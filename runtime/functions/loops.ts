@@ -5,6 +5,9 @@
  */
 import { type KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
+import { argumentWrong, describe, functionArg } from '../core/errors.ts';
+import { axisOf } from '../ops/family.ts';
+import { countArg, listArg, optionsOf } from '../ops/options.ts';
 import { flatten, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { sliceAlong } from '../ops/shape.ts';
@@ -64,16 +67,23 @@ export interface ScanOptions {
  * mode what the body needs again is stacked, rows times its bytes; `checkpoint` the body to keep carries only.
  */
 export function scan<C, X, Y>(f: (carry: C, x: X) => [C, Y], init: C, xs: X, lengthOrOptions?: number | ScanOptions): [C, Y] {
-  const options: ScanOptions = typeof lengthOrOptions === 'number' ? { length: lengthOrOptions } : (lengthOrOptions ?? {});
+  functionArg('scan', 'its body', f);
+  const options: ScanOptions =
+    typeof lengthOrOptions === 'number'
+      ? { length: lengthOrOptions }
+      : optionsOf<ScanOptions>('scan', lengthOrOptions, { reverse: false, length: undefined } as unknown as ScanOptions);
   const start = leavesOf(init, 'carry');
   const sequences = leavesOf(xs, 'xs');
   const lengths = sequences.values.map((x) => x.shape[0]);
   const length = lengths[0] ?? options.length;
-  if (length === undefined) throw new TypeError('scan without xs needs a length');
+  if (length === undefined) throw argumentWrong('scan', 'no xs', 'give it a length: scan(f, init, undefined, 10)');
+  countArg('scan', 'length', length);
   const other = lengths.findIndex((own) => own !== length);
   if (other >= 0 || (options.length !== undefined && options.length !== length))
-    throw new TypeError(
-      `scan got ${length} rows in ${sequences.paths[0] ?? 'xs'} and ${other >= 0 ? `${String(lengths[other])} in ${sequences.paths[other]!}` : `length ${options.length!}`}`,
+    throw argumentWrong(
+      'scan',
+      `${length} rows in ${sequences.paths[0] ?? 'xs'} and ${other >= 0 ? `${String(lengths[other])} in ${sequences.paths[other]!}` : `length ${options.length!}`}`,
+      'all sequences have to be of one length',
     );
   let result: Structure | undefined;
   const outputs = asWhole(
@@ -84,14 +94,19 @@ export function scan<C, X, Y>(f: (carry: C, x: X) => [C, Y], init: C, xs: X, len
         trace(
           f.name || 'scan',
           (inputs) => {
-            const [next, out] = f(
+            const pair: unknown = f(
               rebuild(start.structure, inputs.slice(0, carryAvals.length)) as C,
               rebuild(sequences.structure, inputs.slice(carryAvals.length)) as X,
             );
+            if (!Array.isArray(pair) || pair.length !== 2)
+              throw argumentWrong('scan', `a body that returns ${describe(pair)}`, 'return [the next carry, the result of this row]');
+            const [next, out] = pair as [C, Y];
             const carried = leavesOf(next, 'carry');
             if (printStructure(carried.structure) !== printStructure(start.structure))
-              throw new TypeError(
-                `scan got a body that turns a carry ${printStructure(start.structure)} into ${printStructure(carried.structure)}`,
+              throw argumentWrong(
+                'scan',
+                `a body that turns a carry ${printStructure(start.structure)} into ${printStructure(carried.structure)}`,
+                'the carry keeps its form',
               );
             const put = leavesOf(out, 'result');
             result = put.structure;
@@ -116,7 +131,10 @@ export function scan<C, X, Y>(f: (carry: C, x: X) => [C, Y], init: C, xs: X, len
 
 /** Runs `body(i, carry)` for i from lower to below upper. With numbers as bounds it has a gradient. */
 export function foriLoop<C>(lower: number | Value, upper: number | Value, body: (i: Value, carry: C) => C, init: C): C {
+  functionArg('foriLoop', 'its body', body);
   if (typeof lower === 'number' && typeof upper === 'number') {
+    countArg('foriLoop', 'lower', lower, -Infinity);
+    countArg('foriLoop', 'upper', upper, -Infinity);
     const from = lift(lower).astype('int32');
     const [[, last]] = scan<[Value, C], undefined, undefined>(
       named(body.name, ([i, carry]) => [[i.add(1), body(i, carry)], undefined]),
@@ -138,6 +156,8 @@ const named = <F extends (...args: never[]) => unknown>(name: string, f: F): F =
 
 /** Runs the body while the condition holds. It has tangents, and no gradient. */
 export function whileLoop<C>(condition: (carry: C) => Value | boolean, body: (carry: C) => C, init: C): C {
+  functionArg('whileLoop', 'its condition', condition);
+  functionArg('whileLoop', 'its body', body);
   const start = leavesOf(init, 'carry');
   const outputs = asWhole(
     body.name || 'whileLoop',
@@ -156,7 +176,12 @@ export function whileLoop<C>(condition: (carry: C) => Value | boolean, body: (ca
         condition.name || 'condition',
         (inputs) => {
           const verdict = asValue(condition(rebuild(start.structure, inputs) as C), 'condition');
-          if (verdict.ndim !== 0) throw new TypeError('the condition of a whileLoop has to be a single bool');
+          if (verdict.ndim !== 0)
+            throw argumentWrong(
+              'whileLoop',
+              `${describe(verdict)} from its condition`,
+              'a condition is a single bool: reduce it with all() or any()',
+            );
           return [verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)];
         },
         settled.map(knownAvalOf).map(strong),
@@ -187,8 +212,10 @@ function chosen<A extends unknown[], R>(index: Value, branches: readonly ((...op
           (inputs) => {
             const out = leavesOf(branch(...(rebuild(own.structure, inputs) as A)), 'result');
             if (result !== undefined && printStructure(result) !== printStructure(out.structure))
-              throw new TypeError(
-                `the branches return different structures: ${printStructure(result)} and ${printStructure(out.structure)}`,
+              throw argumentWrong(
+                'cond',
+                `branches that return ${printStructure(result)} and ${printStructure(out.structure)}`,
+                'all branches return trees of one form',
               );
             result = out.structure;
             return out.values.map((x) => (x.aval.weak || 'literal' in x ? x.astype(x.dtype) : x));
@@ -211,15 +238,27 @@ export function cond<A extends unknown[], R>(
   whenFalse: (...operands: A) => R,
   ...operands: A
 ): R {
+  functionArg('cond', 'the branch for true', whenTrue);
+  functionArg('cond', 'the branch for false', whenFalse);
   if (typeof condition === 'boolean') return condition ? whenTrue(...operands) : whenFalse(...operands);
   return chosen(branchNumber(condition), [whenFalse, whenTrue], operands);
 }
 const branchNumber = composed('condition', (condition: ArrayLike): Value => {
   const verdict = lift(condition);
+  if (verdict.size !== 1)
+    throw argumentWrong(
+      'cond',
+      `${describe(verdict)} as its condition`,
+      'a condition is a single bool: reduce it with all() or any(), or choose by element with np.where',
+    );
   return (verdict.dtype === 'bool' ? verdict : verdict.notEqual(0)).astype('int32').reshape([]);
 });
 /** The result of the branch at `index`, which is cut off at the ends. */
 export function switchBranch<A extends unknown[], R>(index: ArrayLike, branches: readonly ((...operands: A) => R)[], ...operands: A): R {
+  if (listArg('switch', branches).length === 0) throw argumentWrong('switch', 'no branches', 'give it a list of functions');
+  branches.forEach((branch, k) => {
+    functionArg('switch', `branch ${k}`, branch);
+  });
   if (typeof index === 'number') return branches[Math.max(0, Math.min(branches.length - 1, index))]!(...operands);
   return chosen(lift(index).astype('int32').reshape([]), branches, operands);
 }
@@ -230,9 +269,17 @@ export function map<X, Y>(f: (x: X) => Y, xs: X, options: { readonly batchSize?:
   return composed('map', mapRows<X, Y>)(f, xs, options);
 }
 function mapRows<X, Y>(f: (x: X) => Y, xs: X, options: { readonly batchSize?: number }): Y {
+  functionArg('map', 'its function', f);
   const own = leavesOf(xs, 'xs');
-  const length = own.values[0]!.shape[0]!;
-  const size = options.batchSize;
+  const length = own.values[0]?.shape[0];
+  if (length === undefined)
+    throw argumentWrong(
+      'map',
+      `${own.values[0] === undefined ? 'no arrays' : describe(own.values[0])}`,
+      'it goes along the first axis of arrays',
+    );
+  const { batchSize: size } = optionsOf('map', options, { batchSize: undefined as number | undefined });
+  if (size !== undefined) countArg('map', 'batchSize', size, 1);
   if (size === undefined)
     return scan<undefined, X, Y>(
       named(f.name || 'map', (_, x) => [undefined, f(x)]),
@@ -288,10 +335,14 @@ export function associativeScan<X>(
   return composed('associativeScan', prefixes<X>)(f, elements, options);
 }
 function prefixes<X>(f: (a: X, b: X) => X, elements: X, options: { readonly reverse?: boolean; readonly axis?: number }): X {
+  functionArg('associativeScan', 'its function', f);
   const own = leavesOf(elements, 'elements');
-  const axis = options.axis ?? 0;
-  const n = own.values[0]!.shape[axis]!;
-  const turn = (list: readonly Value[]): readonly Value[] => (options.reverse ? list.map((x) => flip(x, axis)) : list);
+  const { axis: given, reverse } = optionsOf('associativeScan', options, { reverse: false, axis: 0 });
+  const [first] = own.values;
+  if (first === undefined) throw argumentWrong('associativeScan', 'no arrays', 'the function comes first, then the arrays');
+  const axis = axisOf('associativeScan', given, first.aval);
+  const n = first.shape[axis]!;
+  const turn = (list: readonly Value[]): readonly Value[] => (reverse ? list.map((x) => flip(x, axis)) : list);
   let running = turn(own.values);
   for (let distance = 1; distance < n; distance *= 2) {
     const earlier = running.map((x) => sliceAlong(x, axis, 0, n - distance));

@@ -3,7 +3,7 @@
  *
  * Most are entries of the table; the rest are composed of them. Depends on: core, ops.
  */
-import { isFloat, promote, type DType, type Typed } from '../core/dtype.ts';
+import { isDType, isFloat, promote, type DType, type Typed } from '../core/dtype.ts';
 import { argumentWrong, describe } from '../core/errors.ts';
 import { commonType, composed, floatType, lift, type ArrayLike } from '../ops/apply.ts';
 import * as compare from '../ops/compare.ts';
@@ -295,7 +295,7 @@ export interface CloseOptions {
   readonly equalNaN?: boolean;
   readonly equalNan?: boolean;
 }
-export const closeDefaults = { rtol: 1e-5, atol: 1e-8, equalNaN: false, equalNan: false };
+const closeDefaults = { rtol: 1e-5, atol: 1e-8, equalNaN: false, equalNan: false };
 /** Is |x - y| at most atol + rtol·|y|? Infinities are close when they are equal. */
 export const isclose = composed('isclose', (x: ArrayLike, y: ArrayLike, options: CloseOptions = {}): Value => {
   const { rtol, atol, equalNaN, equalNan } = optionsOf('isclose', options, closeDefaults);
@@ -326,14 +326,19 @@ export function resultType(...operands: readonly (ArrayLike | DType)[]): DType {
   return promote(
     operands.map((x): Typed =>
       typeof x === 'string'
-        ? { dtype: x }
+        ? { dtype: namedType('resultType', x) }
         : typeof x === 'number'
           ? { dtype: Number.isInteger(x) ? 'int32' : 'float32', weak: true }
           : lift(x).aval,
     ),
   ).dtype;
 }
-export const promoteTypes = (a: DType, b: DType): DType => promote([{ dtype: a }, { dtype: b }]).dtype;
+/** The dtype in which two dtypes meet. */
+export const promoteTypes = (a: DType, b: DType): DType => promote([a, b].map((own) => ({ dtype: namedType('promoteTypes', own) }))).dtype;
+function namedType(operation: string, dtype: unknown): DType {
+  if (!isDType(dtype)) throw argumentWrong(operation, `${describe(dtype)} as a dtype`, 'use float32, float16, int32, uint32 or bool');
+  return dtype;
+}
 
 export const [pi, euler, eulerGamma, inf, nan] = [Math.PI, Math.E, 0.5772156649015329, Infinity, NaN];
 export { euler as e };

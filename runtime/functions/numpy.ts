@@ -3,7 +3,27 @@
  *
  * Depends on: functions.
  */
-export * from './creation.ts';
+export {
+  arange,
+  array,
+  eye,
+  full,
+  fullLike,
+  geomspace,
+  identity,
+  linspace,
+  logspace,
+  ones,
+  onesLike,
+  tri,
+  tril,
+  triu,
+  zeros,
+  zerosLike,
+  type ArrayOptions,
+  type Nested,
+  type Shape,
+} from './creation.ts';
 export * from './math.ts';
 export * from './shaping.ts';
 export * from './reductions.ts';

@@ -42,10 +42,16 @@ export function squeeze(x: ArrayLike, axis?: Axis): Value {
     if (value.shape[k] !== 1) throw shapesDisagree('squeeze', [printAval(value.aval)], `axis ${k} has ${value.shape[k]} elements`);
   return value.reshape(value.shape.filter((_, k) => !dropped.includes(k)));
 }
+/** One axis or a list of them. */
+function axisList(operation: string, axis: number | Shape): Shape {
+  const list = typeof axis === 'number' ? [axis] : axis;
+  if (!Array.isArray(list)) throw argumentWrong(operation, `${describe(axis)} as axis`, 'an axis is a whole number, or a list of them');
+  return list;
+}
 /** New axes of one element, at these places of the result. */
 export function expandDims(x: ArrayLike, axis: number | readonly number[]): Value {
   const value = lift(x);
-  const list = typeof axis === 'number' ? [axis] : axis;
+  const list = axisList('expandDims', axis);
   const rank = value.ndim + list.length;
   const added = new Set(list.map((k) => axisOf('expandDims', k, { shape: Array.from({ length: rank }, () => 1), dtype: value.dtype })));
   const rest = [...value.shape];
@@ -54,8 +60,8 @@ export function expandDims(x: ArrayLike, axis: number | readonly number[]): Valu
 /** Axes moved to other places; the rest keep their order. */
 export function moveaxis(x: ArrayLike, from: number | Shape, to: number | Shape): Value {
   const value = lift(x);
-  const source = (typeof from === 'number' ? [from] : from).map((k) => axisOf('moveaxis', k, value.aval));
-  const target = (typeof to === 'number' ? [to] : to).map((k) => axisOf('moveaxis', k, value.aval));
+  const source = axisList('moveaxis', from).map((k) => axisOf('moveaxis', k, value.aval));
+  const target = axisList('moveaxis', to).map((k) => axisOf('moveaxis', k, value.aval));
   if (source.length !== target.length || new Set(source).size !== source.length || new Set(target).size !== target.length)
     throw argumentWrong('moveaxis', `[${source.join(',')}] to [${target.join(',')}]`, 'give it as many places as axes, each once');
   const rest = value.shape.map((_, k) => k).filter((k) => !source.includes(k));
@@ -74,7 +80,7 @@ export const matrixTranspose = (x: ArrayLike): Value => swapaxes(x, -1, -2);
 export const broadcastShapes = (...shapes: readonly Shape[]): Shape =>
   broadcastShape(
     'broadcastShapes',
-    shapes.map((own) => ({ shape: own, dtype: 'float32' })),
+    shapes.map((own) => ({ shape: shapeArg('broadcastShapes', own), dtype: 'float32' })),
   ) as Shape;
 /** The arrays, each in the shape in which they meet. */
 export function broadcastArrays(...arrays: readonly ArrayLike[]): Value[] {
@@ -92,12 +98,33 @@ export const concatenate = composed('concatenate', (arrays: readonly ArrayLike[]
   const along = axisOf('concatenate', axis ?? 0, values[0]!.aval);
   return values.length === 1
     ? values[0]!
-    : apply(
-        s.concatenateEntry,
+    : joined(
         values.map((x) => typed(x, { dtype: type.dtype })),
-        { axis: along },
+        along,
       );
 });
+/**
+ * One kernel reads few arrays, so many are joined group by group: the first group with room for the rest, the others
+ * written into it in place. Nothing is copied twice.
+ */
+function joined(values: readonly Value[], axis: number): Value {
+  if (values.length <= mostTogether) return apply(s.concatenateEntry, values, { axis });
+  const groups: Value[] = [];
+  for (let start = 0; start < values.length; start += mostTogether - 1)
+    groups.push(concatenate(values.slice(start, start + mostTogether - 1), axis));
+  const extents = groups.map((group) => group.shape[axis]!);
+  const total = extents.reduce((a, b) => a + b);
+  const [first, ...rest] = groups as [Value, ...Value[]];
+  const only = (value: number): readonly number[] => first.shape.map((_, k) => (k === axis ? value : 0));
+  const room = apply(s.padEntry, [first], { value: 0, low: only(0), high: only(total - extents[0]!), interior: only(0) });
+  let at = extents[0]!;
+  return rest.reduce((whole, group, k) => {
+    const next = whole.dynamicUpdate(group, only(at));
+    at += extents[k + 1]!;
+    return next;
+  }, room);
+}
+const mostTogether = 8;
 /** Side by side along a new axis. */
 export const stack = composed('stack', (arrays: readonly ArrayLike[], axis: number = 0): Value => {
   const values = listArg('stack', arrays).map(lift);

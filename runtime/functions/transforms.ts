@@ -7,9 +7,11 @@
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { argumentWrong, ArgumentError, describe, functionArg } from '../core/errors.ts';
 import type { Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
+import { axisOf } from '../ops/family.ts';
+import { optionsOf } from '../ops/options.ts';
 import { full, iota, sameShape } from '../ops/shape.ts';
 import { Value } from '../ops/value.ts';
 import { printProgram } from '../ir/print.ts';
@@ -19,6 +21,7 @@ import { pushForward } from '../transforms/jvp.ts';
 import { batchProgram, withAxisAt } from '../transforms/batch.ts';
 import { residualValues, splitBackward, splitForward, type Split } from '../transforms/linearize.ts';
 import type { TracedProgram } from '../ir/eval.ts';
+import { TreeDef } from './tree.ts';
 
 type Call = (...args: unknown[]) => unknown;
 
@@ -125,14 +128,14 @@ function checkLoss(f: Call, structure: Structure, program: TracedProgram, hasAux
     (hasAux && structure.kind === 'list' && structure.items.length === 2 && structure.items[0]!.kind === 'leaf');
   const loss = program.outputs[0];
   if (!single || loss === undefined)
-    throw new TidemarkError(
+    throw new ArgumentError(
       'grad-scalar',
       `grad of \`${nameOf(f)}\`: it returns ${printStructure(structure)}`,
       [],
       hasAux ? 'return [loss, rest], with one array as loss' : 'return one array, or use hasAux for a function that returns [loss, rest]',
     );
   if (loss.aval.shape.length !== 0 || !isFloat(loss.aval.dtype))
-    throw new TidemarkError(
+    throw new ArgumentError(
       'grad-scalar',
       `grad of \`${nameOf(f)}\`: it returns ${printAval(loss.aval)}, and only a single float has a gradient`,
       [],
@@ -143,7 +146,26 @@ function checkLoss(f: Call, structure: Structure, program: TracedProgram, hasAux
 const oneOrAll = (gradients: readonly unknown[], options: GradOptions): unknown =>
   typeof (options.argnums ?? 0) === 'number' ? gradients[0] : gradients;
 
-export function grad(f: Call, options: GradOptions = {}): Call {
+const gradDefaults: GradOptions = { argnums: 0, hasAux: false };
+/** Options of a gradient, for a function that is one. */
+function gradOptions(operation: string, f: Call, options: GradOptions): GradOptions {
+  functionArg(operation, 'its function', f);
+  const given = optionsOf(operation, options, gradDefaults);
+  const list = typeof given.argnums === 'number' ? [given.argnums] : given.argnums;
+  if (!Array.isArray(list) || !list.every(Number.isInteger))
+    throw argumentWrong(operation, `${describe(given.argnums)} as argnums`, 'argnums is the position of an argument, or a list of them');
+  return given;
+}
+/** The arguments of a transformation that is called at once: a list. */
+export function primalsArg(operation: string, f: unknown, ...lists: readonly unknown[]): void {
+  functionArg(operation, 'its function', f);
+  for (const list of lists)
+    if (!Array.isArray(list))
+      throw argumentWrong(operation, `${describe(list)} where the list of arguments has to be`, 'put them in a list: [x, y]');
+}
+
+export function grad(f: Call, given: GradOptions = {}): Call {
+  const options = gradOptions('grad', f, given);
   return named(`grad ${nameOf(f)}`, (...args) => {
     const { value, gradients } = valuesAndGradients(f, options, args, false);
     const own = oneOrAll(gradients, options);
@@ -151,7 +173,8 @@ export function grad(f: Call, options: GradOptions = {}): Call {
   });
 }
 
-export function valueAndGrad(f: Call, options: GradOptions = {}): Call {
+export function valueAndGrad(f: Call, given: GradOptions = {}): Call {
+  const options = gradOptions('valueAndGrad', f, given);
   return named(`valueAndGrad ${nameOf(f)}`, (...args) => {
     const { value, gradients } = valuesAndGradients(f, options, args, true);
     return [value, oneOrAll(gradients, options)];
@@ -181,7 +204,9 @@ const withoutAux = (value: unknown, options: AuxOptions): { readonly out: unknow
   options.hasAux ? { out: (value as readonly unknown[])[0], aux: [(value as readonly unknown[])[1]] } : { out: value, aux: [] };
 
 /** [f(...primals), cotangents of f's result -> list of cotangents of its arguments]. The function may be called again and again. */
-export function vjp(f: Call, primals: readonly unknown[], options: AuxOptions = {}): unknown[] {
+export function vjp(f: Call, primals: readonly unknown[], given: AuxOptions = {}): unknown[] {
+  primalsArg('vjp', f, primals);
+  const options = optionsOf('vjp', given, { hasAux: false });
   const chosen = choose(primals, every(primals), argumentName);
   const { program, constants, result } = closedProgram(f, chosen);
   const split = splitBackward(program, [...constants.map(() => false), ...chosen.values.map((x) => isFloat(x.dtype))]);
@@ -214,7 +239,9 @@ const fitted = (cotangent: Value, like: Value): Value =>
     : cotangent.astype(like.dtype).broadcastTo(like.shape);
 
 /** [f(...primals), its tangent along `tangents`]. */
-export function jvp(f: Call, primals: readonly unknown[], tangents: readonly unknown[], options: AuxOptions = {}): unknown[] {
+export function jvp(f: Call, primals: readonly unknown[], tangents: readonly unknown[], given: AuxOptions = {}): unknown[] {
+  primalsArg('jvp', f, primals, tangents);
+  const options = optionsOf('jvp', given, { hasAux: false });
   const chosen = choose(primals, every(primals), argumentName);
   const moving = choose(tangents, every(tangents), (k) => `tangent ${k}`).values;
   if (moving.length !== chosen.values.length)
@@ -239,6 +266,8 @@ export function jvp(f: Call, primals: readonly unknown[], tangents: readonly unk
 
 /** [f(...primals), the linear map from tangents of its arguments to the tangent of its result]. */
 export function linearize(f: Call, primals: readonly unknown[], options: AuxOptions = {}): unknown[] {
+  primalsArg('linearize', f, primals);
+  optionsOf('linearize', options, { hasAux: false });
   const chosen = choose(primals, every(primals), argumentName);
   const { program, constants, result } = closedProgram(f, chosen);
   const split = splitForward(program, [...constants.map(() => false), ...chosen.values.map((x) => isFloat(x.dtype))]);
@@ -268,7 +297,7 @@ interface JacobianOptions {
 }
 
 function jacobian(f: Call, options: JacobianOptions, args: readonly unknown[], kind: 'forward' | 'reverse'): unknown {
-  const position = options.argnums ?? 0;
+  const position = optionsOf(kind === 'forward' ? 'jacfwd' : 'jacrev', options, { argnums: 0 }).argnums;
   const chosen = choose(args, [position], argumentName);
   if (chosen.values.length !== 1)
     throw new TypeError(`${kind === 'forward' ? 'jacfwd' : 'jacrev'} of \`${nameOf(f)}\`: argument ${position} has to be one array`);
@@ -321,11 +350,15 @@ function ran(split: Split, inputs: readonly Value[]): { readonly residuals: read
 }
 
 /** All partial derivatives, by forward mode: good for few inputs. Shape: result's, then argument's. */
-export const jacfwd = (f: Call, options: JacobianOptions = {}): Call =>
-  named(`jacfwd ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'forward'));
+export function jacfwd(f: Call, options: JacobianOptions = {}): Call {
+  functionArg('jacfwd', 'its function', f);
+  return named(`jacfwd ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'forward'));
+}
 /** All partial derivatives, by reverse mode: good for few results. */
-export const jacrev = (f: Call, options: JacobianOptions = {}): Call =>
-  named(`jacrev ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'reverse'));
+export function jacrev(f: Call, options: JacobianOptions = {}): Call {
+  functionArg('jacrev', 'its function', f);
+  return named(`jacrev ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'reverse'));
+}
 /** Second derivatives. */
 export const hessian = (f: Call, options: JacobianOptions = {}): Call => jacfwd(jacrev(f, options), options);
 
@@ -357,8 +390,16 @@ function leafAxes(axes: unknown, structure: Structure): readonly (number | undef
  * front (`outAxes`). Numbers and other values are passed on as they are.
  */
 export function vmap(f: Call, inAxes: number | readonly Axes[] | VmapOptions = 0, outAxes: Axes = 0): Call {
+  functionArg('vmap', 'its function', f);
   const options: VmapOptions =
-    typeof inAxes === 'object' && !Array.isArray(inAxes) ? (inAxes as VmapOptions) : { inAxes: inAxes as Axes, outAxes };
+    typeof inAxes === 'object' && !Array.isArray(inAxes)
+      ? optionsOf<VmapOptions>('vmap', inAxes, {
+          inAxes: 0,
+          outAxes: 0,
+          axisName: undefined,
+          axisSize: undefined,
+        } as unknown as VmapOptions)
+      : { inAxes: inAxes as Axes, outAxes };
   return named(`vmap ${nameOf(f)}`, (...args) => mapped(f, options, args));
 }
 
@@ -370,15 +411,24 @@ function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknow
   const values = arrays.map(({ leaf }) => leaf);
   const axes = arrays.map(({ leaf, k }) => {
     const axis = axesOfAll[k];
-    return axis === undefined || leaf.ndim === 0 ? undefined : axis < 0 ? axis + leaf.ndim : axis;
+    return axis === undefined || leaf.ndim === 0 ? undefined : axisOf('vmap', axis, leaf.aval);
   });
   const paths = leafPaths(flat.structure, '');
   const sizes = axes.flatMap((axis, k) => (axis === undefined ? [] : [{ size: values[k]!.shape[axis]!, path: paths[arrays[k]!.k]! }]));
   const size = sizes[0]?.size ?? options.axisSize;
-  if (size === undefined) throw new TypeError(`vmap of \`${nameOf(f)}\`: no argument has a batch axis`);
+  if (size === undefined)
+    throw argumentWrong(
+      `vmap of ${nameOf(f)}`,
+      'no argument with a batch axis',
+      'pass an array with one axis more than the function takes',
+    );
   const other = sizes.find((entry) => entry.size !== size);
   if (other !== undefined)
-    throw new TypeError(`vmap of \`${nameOf(f)}\`: argument ${sizes[0]!.path} has ${size} rows, argument ${other.path} has ${other.size}`);
+    throw argumentWrong(
+      `vmap of ${nameOf(f)}`,
+      `arguments of different lengths: argument ${sizes[0]!.path} has ${size} rows, argument ${other.path} has ${other.size}`,
+      'batched axes have one length; inAxes has null for what is not batched',
+    );
   let result: Structure | undefined;
   const outputs = asWhole(
     `vmap ${nameOf(f)}`,
@@ -420,6 +470,7 @@ function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknow
 
 /** What a function would return: shapes and dtypes, without running it. */
 export function evalShape(f: Call, ...args: unknown[]): unknown {
+  functionArg('evalShape', 'its function', f);
   const chosen = choose(args, every(args), argumentName);
   const { program, result } = traced(f, chosen);
   return rebuild(
@@ -428,8 +479,15 @@ export function evalShape(f: Call, ...args: unknown[]): unknown {
   );
 }
 
+/** The text of a function's program, and the form of its result. */
+export function readable(f: Call, args: readonly unknown[]): { readonly text: string; readonly result: TreeDef } {
+  const { program, result } = traced(f, choose(args, every(args), argumentName));
+  return { text: printProgram(program as Program), result: new TreeDef(result) };
+}
+
 /** The program of a function for arguments like these, to be read: `String(makeJaxpr(f)(x))`. */
 export function makeJaxpr(f: Call): (...args: unknown[]) => { readonly program: TracedProgram; readonly toString: () => string } {
+  functionArg('makeJaxpr', 'its function', f);
   return (...args) => {
     const { program } = traced(f, choose(args, every(args), argumentName));
     return { program, toString: () => printProgram(program as Program) };

@@ -3,7 +3,8 @@
  *
  * Depends on: core.
  */
-import { flatten as flattenTree, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
+import { argumentWrong, describe, functionArg } from '../core/errors.ts';
+import { flatten as flattenTree, leafCount, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
 
 /** The form of a tree without its leaves. */
 export class TreeDef {
@@ -25,16 +26,34 @@ export function flatten(tree: unknown): [unknown[], TreeDef] {
 }
 export const leaves = (tree: unknown): unknown[] => [...flattenTree(tree).leaves];
 export const structure = (tree: unknown): TreeDef => new TreeDef(flattenTree(tree).structure);
-export const unflatten = (form: TreeDef, values: Iterable<unknown>): unknown => rebuild(form.structure, [...values]);
+/** The tree of a form with these leaves. */
+export function unflatten(form: TreeDef, values: Iterable<unknown>): unknown {
+  if (!(form instanceof TreeDef) || typeof values !== 'object' || values === null || !(Symbol.iterator in values))
+    throw argumentWrong(
+      'tree.unflatten',
+      `(${describe(form)}, ${describe(values)})`,
+      'give it a form from flatten or structure, then a list of leaves',
+    );
+  const list = [...values];
+  const wanted = leafCount(form.structure);
+  if (list.length !== wanted)
+    throw argumentWrong('tree.unflatten', `${list.length} leaves for a form with ${wanted}`, 'give it as many leaves as the form has');
+  return rebuild(form.structure, list);
+}
 
 /** `f` of the leaves that stand at the same place in all trees, as a tree of that form. */
 export function map(f: (...values: never[]) => unknown, first: unknown, ...rest: readonly unknown[]): unknown {
+  functionArg('tree.map', 'its function', f);
   const flat = flattenTree(first);
   const form = printStructure(flat.structure);
   const others = rest.map((tree, k) => {
     const other = flattenTree(tree);
     if (printStructure(other.structure) !== form)
-      throw new TypeError(`tree.map got trees of different forms: ${form}, and ${printStructure(other.structure)} as argument ${k + 2}`);
+      throw argumentWrong(
+        'tree.map',
+        `trees of different forms: ${form}, and ${printStructure(other.structure)} as argument ${k + 2}`,
+        'give it trees of one form',
+      );
     return other.leaves;
   });
   return rebuild(
@@ -43,8 +62,12 @@ export function map(f: (...values: never[]) => unknown, first: unknown, ...rest:
   );
 }
 
-export const reduce = <R>(f: (sum: R, leaf: never) => R, tree: unknown, initial: R): R =>
-  flattenTree(tree).leaves.reduce<R>((sum, leaf) => f(sum, leaf as never), initial);
+/** All leaves folded into one value, in the order of their paths. */
+export function reduce<R>(f: (sum: R, leaf: never) => R, tree: unknown, initial: R): R {
+  functionArg('tree.reduce', 'its function', f);
+  return flattenTree(tree).leaves.reduce<R>((sum, leaf) => f(sum, leaf as never), initial);
+}
+/** Do all leaves count as true? */
 export const all = (tree: unknown): boolean => flattenTree(tree).leaves.every(Boolean);
 /** Where each leaf stands: `layers[0].w`. */
 export const paths = (tree: unknown): readonly string[] => leafPaths(flattenTree(tree).structure, '');

@@ -63,6 +63,7 @@ export const unwrap = composed(
   (p: ArrayLike, discont?: number | null, axis: number = -1, period: number = 2 * Math.PI): Value => {
     const value = lift(p).astype('float32');
     const along = axisOf('unwrap', axis, value.aval);
+    if (value.size === 0) return value;
     const steps = diff(value, 1, along);
     const wrapped = steps.sub(round(steps.div(period)).mul(period));
     const correction = where(abs(steps).less(discont ?? period / 2), 0, wrapped.sub(steps));

@@ -4,7 +4,7 @@
  * Depends on: core, op.
  */
 import { currentInterpreter, placeInForce, type Numbers } from '../core/interpreter.ts';
-import { notAnArray } from '../core/errors.ts';
+import { explained, notAnArray } from '../core/errors.ts';
 import type { Aval } from '../core/aval.ts';
 import { promote, type DType, type Typed } from '../core/dtype.ts';
 import type { Parameters } from '../core/program.ts';
@@ -33,6 +33,8 @@ export function composed<A extends unknown[], R>(name: string, f: (...args: A) =
     operation = name;
     try {
       return interpreter.composed === undefined ? f(...args) : interpreter.composed(name, f, args, numbers);
+    } catch (fault) {
+      throw explained(fault, name, args);
     } finally {
       operation = former;
     }

@@ -5,7 +5,7 @@
  * no program that runs contains one. Depends on: core, family, reduce.
  */
 import { currentInterpreter } from '../core/interpreter.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { axisNameUnknown } from '../core/errors.ts';
 import type { Parameters } from '../core/program.ts';
 import { apply, lift, type ArrayLike, type Entry } from './apply.ts';
 import { borrows, callable } from './family.ts';
@@ -40,13 +40,7 @@ function collective(id: string, summary: string, over: (x: Value) => Value, grad
 /** The size of the named axis in force, which has to exist. */
 export function axisSize(axisName: string): number {
   const size = currentInterpreter().axes?.get(axisName);
-  if (size === undefined)
-    throw new TidemarkError(
-      'axis-name',
-      `there is no axis named \`${axisName}\` here`,
-      [],
-      'call it inside pmap or vmap with that axisName',
-    );
+  if (size === undefined) throw axisNameUnknown(axisName, [...(currentInterpreter().axes?.keys() ?? [])]);
   return size;
 }
 

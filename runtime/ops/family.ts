@@ -8,7 +8,7 @@ import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
 import { printDim, same, type Dim } from '../core/dim.ts';
 import { isFloat, promote, type Typed } from '../core/dtype.ts';
 import type { Effects } from '../core/effects.ts';
-import { axisOutOfRange, shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, axisOutOfRange, describe, shapesDisagree } from '../core/errors.ts';
 import type { Numbers } from '../core/interpreter.ts';
 import type { Parameters } from '../core/program.ts';
 import { apply, commonType, composed, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
@@ -194,6 +194,8 @@ export const linearTangent =
 /** An axis counted from 0; negative ones count from the end. */
 export function axisOf(operation: string, axis: number, aval: Aval): number {
   const rank = aval.shape.length;
+  if (typeof axis !== 'number')
+    throw argumentWrong(operation, `${describe(axis)} as an axis of ${printAval(aval)}`, 'an axis is a whole number');
   const at = axis < 0 ? axis + rank : axis;
   if (!Number.isInteger(at) || at < 0 || at >= rank) throw axisOutOfRange(operation, axis, printAval(aval));
   return at;

@@ -6,12 +6,13 @@
  */
 import { printAval, type Aval } from '../core/aval.ts';
 import { isKnown, type Dim } from '../core/dim.ts';
-import { shapesDisagree } from '../core/errors.ts';
+import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import type { Parameters } from '../core/program.ts';
 import { apply, composed, lift, type ArrayLike, type Entry } from './apply.ts';
 import { added, and, atMostOf, clamped, int, isInside, scalarFunction } from './arithmetic.ts';
 import { where } from './elementwise.ts';
 import { borrows, numbers } from './family.ts';
+import { shapeArg } from './options.ts';
 import type { ElementContext } from './op.ts';
 import type { Scalar, ScalarFunction } from './scalar.ts';
 import { full, iota } from './shape.ts';
@@ -378,16 +379,21 @@ export const scatter = composed(
 );
 const indexArrays = (indices: readonly ArrayLike[]): readonly Value[] => indices.map((index) => lift(index).astype('int32'));
 
-const startsOf = (starts: readonly ArrayLike[], x: Value): readonly Value[] => {
+const startsOf = (operation: string, starts: readonly ArrayLike[], x: Value): readonly Value[] => {
+  if (!Array.isArray(starts))
+    throw argumentWrong(operation, `${describe(starts)} as starts`, 'starts are a list with a number for each axis');
   if (starts.length !== x.ndim)
     throw shapesDisagree('dynamicSlice', [printAval(x.aval)], `it needs one start for each axis and got ${starts.length}`);
   return starts.map((start) => (typeof start === 'number' ? lift(start).astype('int32') : lift(start).astype('int32').reshape([])));
 };
 export const dynamicSlice = composed('dynamicSlice', (x: ArrayLike, starts: readonly ArrayLike[], sizes: readonly number[]): Value => {
   const value = lift(x);
-  return apply(dynamicSliceEntry, [value, ...startsOf(starts, value)], { sizes });
+  const whole = shapeArg('dynamicSlice', sizes);
+  if (whole.length !== value.ndim)
+    throw argumentWrong('dynamicSlice', `${whole.length} sizes for ${printAval(value.aval)}`, 'give it a size for each axis');
+  return apply(dynamicSliceEntry, [value, ...startsOf('dynamicSlice', starts, value)], { sizes: whole });
 });
 export const dynamicUpdateSlice = composed('dynamicUpdateSlice', (x: ArrayLike, update: ArrayLike, starts: readonly ArrayLike[]): Value => {
   const value = lift(x);
-  return apply(dynamicUpdateEntry, [value, lift(update).astype(value.dtype), ...startsOf(starts, value)]);
+  return apply(dynamicUpdateEntry, [value, lift(update).astype(value.dtype), ...startsOf('dynamicUpdateSlice', starts, value)]);
 });
