@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { applyEdits, compatibleFixes } from '../../language-server/cli/apply-edits.ts';
 import { checkCommand } from '../../language-server/cli/check.ts';
 import type { MakeChecker } from '../../language-server/cli/check.ts';
@@ -15,6 +16,7 @@ import type { IO } from '../../language-server/cli/io.ts';
 import { main } from '../../language-server/cli/main.ts';
 import { never } from '../../language-server/measure/run.ts';
 import type { CheckReport, Diagnostic, Fix, ProfileReport } from '../../language-server/protocol.ts';
+import { sarifStructure } from './sarif-structure.ts';
 
 interface Recorded extends IO {
   readonly stdout: string[];
@@ -109,6 +111,9 @@ describe('command line', () => {
       [['check', '--rule', 'leak=loud'], /ID=SEVERITY/],
       [['check', '--baseline', 'absent.json'], /baseline absent\.json cannot be read[\s\S]*--update/],
       [['show'], /one profile is shown/],
+      [['explain'], /one file is explained/],
+      [['explain', 'a.ts', '--stage', 'wgsl'], /cannot be "wgsl"[\s\S]*plan, schedule, ir, trace/],
+      [['collect', '.'], /\. holds no events of a program/],
       [['show', 'a.ts'], /no profile of this version/],
       [['compare', 'a.ts'], /two profiles are compared/],
       [['compare', 'a.ts', 'a.ts'], /no profile of this version/],
@@ -195,6 +200,47 @@ describe('command line', () => {
     assert.ok(only!.results.every(({ ruleIndex, fixes }) => ruleIndex === 0 && fixes.length === 1));
   });
 
+  it('SARIF has the structure that version 2.1.0 asks for, and no key that it does not know', async () => {
+    assert.equal(await check('a.ts', '--format', 'sarif'), 1);
+    const valid = new Ajv({ allErrors: true }).compile(sarifStructure);
+    assert.ok(valid(JSON.parse(io.stdout.join(''))), JSON.stringify(valid.errors, null, 2));
+    // The official schema is not ours to hand out; whoever has it names it here.
+    const official = process.env['TIDEMARK_SARIF_SCHEMA'];
+    if (official === undefined) return;
+    const { $schema: _draft, ...schema } = JSON.parse(readFileSync(official, 'utf8')) as Record<string, unknown>;
+    const whole = new Ajv({ strict: false, unicodeRegExp: false, validateFormats: false }).compile(schema);
+    assert.ok(whole(JSON.parse(io.stdout.join(''))), JSON.stringify(whole.errors, null, 2));
+  });
+
+  it('--watch checks again after a change, and ends when it is told to', async () => {
+    let interrupt = (): void => undefined;
+    const token = {
+      isCancellationRequested: false,
+      onCancellationRequested: (listener: () => void) => ((interrupt = listener), { dispose: () => undefined }),
+    };
+    const checked = (times: number): Promise<void> =>
+      new Promise((done, fail) => {
+        const look = setInterval(() => {
+          if (io.stdout.filter((text) => /finding/.test(text)).length < times) return;
+          clearInterval(look);
+          clearTimeout(late);
+          done();
+        }, 20);
+        const late = setTimeout(() => (clearInterval(look), fail(new Error(`checked less than ${times} times`))), 20_000);
+      });
+    const ending = checkCommand(['.', '--watch'], io, token, findsLost(cwd));
+    await checked(1);
+    assert.match(io.stdout.join(''), /2 findings/);
+    // The watch begins after the first report.
+    await new Promise((done) => setTimeout(done, 100));
+    writeFileSync(join(cwd, 'a.ts'), 'const kept = 1;\n');
+    await checked(2);
+    assert.match(io.stderr.join(''), /a\.ts changed/);
+    assert.match(io.stdout.at(-1)!, /no findings/);
+    interrupt();
+    assert.equal(await ending, 0);
+  });
+
   it('only infos and hints end with 0', async () => {
     const make: MakeChecker = async () => ({
       rules: [],
@@ -273,7 +319,7 @@ describe('command line', () => {
 
   it('every command has a help', async () => {
     assert.equal(await run('--help'), 0);
-    for (const command of ['check', 'profile', 'show', 'compare', 'explain', 'plan', 'lsp']) {
+    for (const command of ['check', 'profile', 'collect', 'show', 'compare', 'explain', 'plan', 'lsp']) {
       io.stdout.length = 0;
       assert.equal(await run(command, '--help'), 0);
       assert.match(io.stdout.join(''), new RegExp(`^usage: tidemark ${command} `));
