@@ -118,6 +118,7 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
     case 'binary':
       if (event.operator === 'instanceof' && isArrayOf(engine, state, state.local(event.left), state.local(event.right)))
         return done(literalValue(true));
+      if (event.operator === 'instanceof') sorted(state, state.local(event.left));
       return done(binary(state, event.operator, state.local(event.left), state.local(event.right), () => host(state, event, noType)));
     case 'await':
       return awaited(engine, state, event, type, done);
@@ -177,6 +178,12 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
 }
 
 const elementType = (type: TypeFact | undefined): TypeFact | undefined => type?.element;
+
+/** Whether a tree of unknown form is one array or several is told apart here: which way is taken says what there is to free. */
+function sorted(state: State, value: Value): void {
+  const node = state.node(value);
+  if (value.kind === 'object' && node?.life !== undefined && node.shape !== 'array') setLife(state, value.id, { escaped: true });
+}
 
 /** `x instanceof Tensor`, where the walk holds such an array in `x`. */
 function isArrayOf(engine: Engine, state: State, value: Value, type: Value): boolean {

@@ -61,7 +61,7 @@ function compiledOf(node: ts.Expression | undefined): Compiled | undefined {
           statements: clause.statements,
         }))
       : [{ label: 0, statements: machine.body.statements }];
-  return cases.every((one_): one_ is Case => one_.label !== undefined)
+  return cases.length > 0 && cases.every((one_): one_ is Case => one_.label !== undefined)
     ? { before: body.statements.slice(0, -1), states, cases }
     : undefined;
 }

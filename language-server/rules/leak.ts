@@ -250,6 +250,12 @@ export const cases: Cases = {
     }
   }`,
     `
+  import * as tf from '@tensorflow/tfjs';
+  export async function best(model: tf.LayersModel, x: tf.Tensor): Promise<void> {
+    const out = tf.tidy(() => model.predict(x));
+    if (out instanceof tf.Tensor) out.dispose();
+  }`,
+    `
   // @file injected.js
   import * as tf from '@tensorflow/tfjs';
   export class Summer {
