@@ -31,7 +31,7 @@ export async function saveProfile(
   async function* lines(): AsyncGenerator<string> {
     yield `${JSON.stringify(report)}\n`;
     for await (const event of readRun(events)) {
-      const attached = attach.event(event);
+      const attached = named(attach.event(event), report);
       if (attached.kind === 'place') places.set(attached.id, attached.frames);
       if (attached.kind === 'program') programs.push(attached);
       yield writeEvent(attached);
@@ -40,4 +40,16 @@ export async function saveProfile(
   await pipeline(Readable.from(lines()), createWriteStream(part));
   await rename(part, file);
   return programs.map(({ profile }) => measuredFigures(profile, places));
+}
+
+/**
+ * A compiled function that has no name of its own is called as in the report: at run time its line is one of the text that
+ * was loaded, which need not be the person's.
+ */
+function named(event: Event, { functions }: ProfileReport): Event {
+  if (event.kind !== 'program') return event;
+  const { peakBytes, argumentBytes } = event.profile;
+  const own = functions.filter(({ jit }) => jit?.peakBytes === peakBytes && jit.argumentBytes === argumentBytes);
+  const [name, ...others] = new Set(own.map((one) => one.name).filter((one) => one !== '' && one !== 'anonymous'));
+  return name === undefined || others.length > 0 ? event : { ...event, name };
 }
