@@ -1,5 +1,5 @@
 /**
- * Training for many steps at constant bytes, alive and reserved; `SOAK_STEPS` says how many (10,000 for the long run).
+ * Training for many steps at constant bytes, alive, reserved, and of the process; `SOAK_STEPS` says how many (10,000 for the long run).
  *
  * Depends on: runtime, test/support.
  */
@@ -9,6 +9,8 @@ import { numbers, numbersOf, onCpu } from '../support/arrays.ts';
 
 const steps = Number(process.env['SOAK_STEPS'] ?? 400);
 const warm = 50;
+/** The heap of the engine comes and goes: what the process may grow by, from a tenth of the way to the end. */
+const residentTolerance = 24 * 2 ** 20;
 
 interface State {
   readonly w: A;
@@ -18,7 +20,7 @@ interface State {
 describe('soak', function () {
   this.timeout(600_000);
 
-  it(`${steps} steps of training stay at the same bytes, alive and reserved`, () => {
+  it(`${steps} steps of training stay at the same bytes, alive, reserved and resident`, () => {
     const device = onCpu();
     const loss = (w: A, x: A, y: A): A => {
       const wrong = np.tanh(x.matmul(w)).sub(y);
@@ -39,6 +41,7 @@ describe('soak', function () {
       return { bytesInUse, bytesReserved, slabs, arrays: device.live().length };
     };
     let settled: ReturnType<typeof sizes> | undefined;
+    let resident = Infinity;
     for (let step = 0; step < warm + steps; step++) {
       state = scope(() => {
         const x = np.array(numbers(128, step % 7)).reshape([8, 16]);
@@ -52,8 +55,12 @@ describe('soak', function () {
       if (step === 0) first = last;
       if (step === warm) settled = sizes();
       if (step > warm) assert.deepEqual(sizes(), settled, `step ${step}`);
+      if (step === warm + Math.floor(steps / 10)) resident = process.memoryUsage.rss();
     }
     assert.ok(last < first / 2, `the loss went from ${first} to ${last}`);
     assert.equal(settled!['arrays'], 2);
+    const grown = process.memoryUsage.rss() - resident;
+    assert.ok(grown <= residentTolerance, `the process grew by ${(grown / 2 ** 20).toFixed(1)} MiB`);
+    console.log(`      ${steps} steps: ${(grown / 2 ** 20).toFixed(1)} MiB more resident than after a tenth of them`);
   });
 });

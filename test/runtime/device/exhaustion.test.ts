@@ -30,9 +30,17 @@ const lines: readonly ((has: Named) => void)[] = [
   (has) => void has.set('last', np.concatenate([has.get('g')!, has.get('w')!])),
 ];
 
+/** How memory is laid out. */
+const layouts = {
+  'growing slabs': () => ({}),
+  'one slab at the start': (limit: number) => ({ preallocateBytes: limit }),
+  'a buffer for each array': () => ({ kind: 'platform' }) as const,
+};
+type Layout = (typeof layouts)[keyof typeof layouts];
+
 /** Runs as far as the limit allows. */
-function runWithin(limit: number): { readonly has: Named; readonly failedAt: number | undefined; readonly peak: number } {
-  const device = cpuDevice({ limit });
+function runWithin(limit: number, laidOut: Layout): { readonly has: Named; readonly failedAt: number | undefined; readonly peak: number } {
+  const device = cpuDevice({ limit, ...laidOut(limit) });
   useDevice(device);
   const has: Named = new Map();
   for (const [at, line] of lines.entries()) {
@@ -55,33 +63,34 @@ describe('memory that runs out', function () {
   /** Limits that are tried. */
   const limits = 20;
 
-  it('at any allocation leaves all that is alive intact, and a smaller program runs', () => {
-    const roomy = runWithin(2 ** 30);
-    assert.equal(roomy.failedAt, undefined);
-    const after = lines.map((_, count) => {
-      useDevice(cpuDevice());
-      const has: Named = new Map();
-      for (const line of lines.slice(0, count)) line(has);
-      return new Map([...has].map(([name, array]) => [name, numbersOf(array)]));
-    });
-    const failures = new Set<number>();
-    for (let tried = 1; tried < limits; tried++) {
-      const limit = roomy.peak - Math.floor((roomy.peak * tried) / limits / 256) * 256;
-      const { has, failedAt } = runWithin(limit);
-      if (failedAt === undefined) continue;
-      failures.add(failedAt);
-      for (const [name, array] of has) {
-        assert.equal(array.isDisposed, false, `${name} at a limit of ${limit}`);
-        assert.deepEqual(numbersOf(array), after[failedAt]!.get(name), `${name} at a limit of ${limit}`);
+  for (const [name, laidOut] of Object.entries(layouts))
+    it(`at any allocation leaves all that is alive intact, and a smaller program runs: ${name}`, () => {
+      const roomy = runWithin(2 ** 26, laidOut);
+      assert.equal(roomy.failedAt, undefined);
+      const after = lines.map((_, count) => {
+        useDevice(cpuDevice());
+        const has: Named = new Map();
+        for (const line of lines.slice(0, count)) line(has);
+        return new Map([...has].map(([name, array]) => [name, numbersOf(array)]));
+      });
+      const failures = new Set<number>();
+      for (let tried = 1; tried < limits; tried++) {
+        const limit = roomy.peak - Math.floor((roomy.peak * tried) / limits / 256) * 256;
+        const { has, failedAt } = runWithin(limit, laidOut);
+        if (failedAt === undefined) continue;
+        failures.add(failedAt);
+        for (const [name, array] of has) {
+          assert.equal(array.isDisposed, false, `${name} at a limit of ${limit}`);
+          assert.deepEqual(numbersOf(array), after[failedAt]!.get(name), `${name} at a limit of ${limit}`);
+        }
+        [...has.values()].at(-1)?.dispose();
+        const small = np.ones([8]);
+        assert.deepEqual(
+          numbersOf(small.add(1)),
+          Array.from({ length: 8 }, () => 2),
+          `a limit of ${limit}`,
+        );
       }
-      [...has.values()].at(-1)?.dispose();
-      const small = np.ones([8]);
-      assert.deepEqual(
-        numbersOf(small.add(1)),
-        Array.from({ length: 8 }, () => 2),
-        `a limit of ${limit}`,
-      );
-    }
-    assert.ok(failures.size >= 4, `lines that failed: ${[...failures].join()}`);
-  });
+      assert.ok(failures.size >= 4, `lines that failed: ${[...failures].join()}`);
+    });
 });
