@@ -32,6 +32,8 @@ export interface CompiledFunction {
   bound: string | undefined;
   /** Distinguishes functions that one `jit(…)` made at different times. */
   readonly serial: number;
+  /** Its calls take a reference of each argument. */
+  readonly consumes?: true;
 }
 
 /** An argument wrapped in `donate(…)`. */

@@ -65,6 +65,7 @@ export class Ledger {
   readonly moments: Moment[] = [];
   readonly activations: Activation[] = [];
   private readonly ofArray = new WeakMap<object, Life>();
+  private readonly references = new WeakMap<object, number>();
   private readonly running: Activation[] = [];
   private readonly scopes: Set<Life>[] = [];
   /** Arrays that asynchronous functions have read since their first `await`. */
@@ -87,11 +88,11 @@ export class Ledger {
     return this.ofArray.get(array);
   }
 
-  /** `array` is new; nothing when it is known already (an alias). */
-  born(array: object, aval: Aval | undefined, made: Span): Life {
+  /** `array` is new; nothing when it is known already (an alias). `own`: its bytes, where the library counts in another way. */
+  born(array: object, aval: Aval | undefined, made: Span, own?: Dim): Life {
     const known = this.ofArray.get(array);
     if (known !== undefined) return known;
-    const bytes = aval === undefined ? undefined : allocated(aval);
+    const bytes = aval === undefined ? undefined : (own ?? allocated(aval));
     const time = ++this.now;
     const life: Life = {
       aval,
@@ -153,6 +154,18 @@ export class Ledger {
   freed(array: object, how: Freed, at: Span): void {
     const life = this.ofArray.get(array);
     if (life !== undefined) this.end(life, how, at);
+  }
+
+  /** One more reference, where a library counts them. */
+  retain(array: object): void {
+    this.references.set(array, (this.references.get(array) ?? 1) + 1);
+  }
+
+  /** One reference less; the last one frees. */
+  released(array: object, how: Freed, at: Span): void {
+    const left = (this.references.get(array) ?? 1) - 1;
+    this.references.set(array, left);
+    if (left <= 0) this.freed(array, how, at);
   }
 
   /** A compiled call runs: `duringBytes` on top of what is in use. */

@@ -10,6 +10,7 @@ import { isKnown, productOf, type Dim } from '../../runtime/core/dim.ts';
 import { LiteralValue } from '../../runtime/ops/value.ts';
 import { callOf, type Call, type LibraryModel } from '../libraries/model.ts';
 import { runtimeFunction } from './names.ts';
+import { ruled } from './ruled.ts';
 import { DonateMark } from './jitted.ts';
 import { isPlainDtype, ofHost, ofShape } from '../shapes/hints.ts';
 import { isShaped, shaped } from '../shapes/shaped.ts';
@@ -22,6 +23,9 @@ export interface LibraryWorld {
   readonly made: (array: object, call: LibraryCall) => void;
   readonly used: (value: unknown, call: LibraryCall) => void;
   readonly freed: (array: object, call: LibraryCall, how: 'dispose' | 'donated') => void;
+  /** A reference is taken, or given up, where the library counts them. */
+  readonly retained: (array: object) => void;
+  readonly released: (array: object, call: LibraryCall, how: 'dispose' | 'consumed') => void;
   readonly scope: (run: () => unknown, call: LibraryCall) => unknown;
   readonly compiles: (call: LibraryCall, role: Extract<NonNullable<Call['role']>, { kind: 'compiles' }>) => unknown;
   /** `grad(f)` and the like outside of a trace. */
@@ -55,8 +59,10 @@ export function callArrays(world: LibraryWorld, call: LibraryCall): unknown {
   }
   if (entry?.arguments?.[0] === 'disposes' || (call.hasReceiver && model.free.includes(verb))) {
     const target = entry?.arguments?.[0] === 'disposes' ? call.args[0] : call.receiver;
-    if (!world.tracing()) for (const array of arraysIn(target)) world.freed(array, call, 'dispose');
-    if (!world.tracing() && target instanceof UnknownArray) world.freed(target, call, 'dispose');
+    const leaves: readonly object[] = target instanceof UnknownArray ? [target] : arraysIn(target);
+    const counted = model.convention === 'consumes';
+    if (!world.tracing())
+      for (const array of leaves) counted ? world.released(array, call, 'dispose') : world.freed(array, call, 'dispose');
     return undefined;
   }
   const receiver = call.receiver instanceof DonateMark ? call.receiver.value : call.receiver;
@@ -69,19 +75,39 @@ export function callArrays(world: LibraryWorld, call: LibraryCall): unknown {
     // Operands are needed until the result is there.
     world.used([call.hasReceiver ? receiver : undefined, args], call);
     for (const mark of marked) for (const array of arraysIn(mark.value)) world.freed(array, call, 'donated');
+    if (typeof entry?.result === 'object' && 'retains' in entry.result)
+      for (const array of arraysIn(args[entry.result.retains])) world.retained(array);
+    if (model.convention === 'consumes' && role === undefined) {
+      for (const value of consumedBy(entry, call.hasReceiver && !isNamespace(receiver) ? receiver : undefined, args))
+        for (const array of value instanceof UnknownArray ? [value] : arraysIn(value)) world.released(array, call, 'consumed');
+    }
   }
   return result;
 }
 
+const isNamespace = (value: unknown): boolean => !isArray(value) && !(value instanceof UnknownArray);
+
+/** What a call takes a reference of, where operations consume. */
+function consumedBy(entry: Call | undefined, receiver: unknown, args: readonly unknown[]): readonly unknown[] {
+  const given = entry?.arguments;
+  const takes = (verb: string | undefined): boolean => verb === undefined || verb === 'consumes';
+  return [
+    ...(receiver !== undefined && takes(given?.receiver) ? [receiver] : []),
+    ...args.filter((_, i) => takes(given?.[i] ?? given?.rest)),
+  ];
+}
+
 function compute(world: LibraryWorld, call: LibraryCall, model: LibraryModel): unknown {
   if (call.construct) return unknownResult(world, call, `a new ${call.name}`);
+  const onArray = call.hasReceiver && call.name.includes('.') && model.arrays.includes(call.name.slice(0, call.name.indexOf('.')));
+  if (model.shapes !== undefined && !world.tracing()) {
+    const rule = model.shapes[call.name];
+    const result = rule === undefined ? undefined : ruled(rule, onArray ? [call.receiver, ...call.args] : call.args);
+    return result ?? unknownResult(world, call, `what \`${call.name}\` yields`);
+  }
   const made = creation(world, call);
   if (made !== undefined) return made;
-  const method =
-    call.hasReceiver &&
-    isArray(call.receiver) &&
-    call.name.includes('.') &&
-    model.arrays.includes(call.name.slice(0, call.name.indexOf('.')));
+  const method = onArray && isArray(call.receiver);
   const name = call.name.slice(call.name.lastIndexOf('.') + 1);
   const own: unknown = method ? Reflect.get(call.receiver as object, name) : runtimeFunction(call.name);
   if (typeof own !== 'function') return unknownResult(world, call, `what \`${call.name}\` yields`);

@@ -25,6 +25,7 @@ import {
 import { allocated, Ledger } from './ledger.ts';
 import { callArrays, readArray, unknownResult, type LibraryWorld } from './library.ts';
 import { placeOf, type Places } from './places.ts';
+import { bytesIn } from './ruled.ts';
 import { runtimeFunction } from './names.ts';
 import { planOf } from './plan.ts';
 import { isShaped, shapeInterpreter, ShapedArray } from '../shapes/shaped.ts';
@@ -172,7 +173,10 @@ export class Run {
       },
       decide: (fn, block, choices, stays, round) => this.decide(fn, block, choices, stays, round),
       callLibrary: (call) => (call.library === 'standard' ? callStandard(call) : this.callLibrary(library, call)),
-      readLibrary: (object, key) => readArray(object, key, 'ref'),
+      readLibrary: (object, key) => {
+        if (key === 'ref' && isArrayLike(object) && !this.tracing()) this.ledger.retain(object);
+        return readArray(object, key, 'ref');
+      },
       externalValue: (name, path, call) => constantOf(name, path) ?? call,
       dispose: (value, span, how) => this.dispose(value, span, how),
       entered: (fn) => this.entered(fn),
@@ -265,7 +269,13 @@ export class Run {
     return {
       tracing: this.tracing,
       model: this.options.model,
-      made: (array, call) => void this.ledger.born(array, array instanceof ShapedArray ? array.aval : undefined, call.span),
+      made: (array, call) =>
+        void this.ledger.born(
+          array,
+          array instanceof ShapedArray ? array.aval : undefined,
+          call.span,
+          array instanceof ShapedArray ? bytesIn(array, this.options.model(call.library)) : undefined,
+        ),
       used: (value, call) => {
         if (this.tracing()) return;
         eachLeaf(value, (leaf) => {
@@ -273,6 +283,8 @@ export class Run {
         });
       },
       freed: (array, call, how) => this.ledger.freed(array, how, call.span),
+      retained: (array) => this.ledger.retain(array),
+      released: (array, call, how) => this.ledger.released(array, how, call.span),
       scope: (run, call) => (this.tracing() ? run() : this.ledger.scope(run, (value) => arrayLikesIn(value), call.span)),
       compiles: (call, role) => this.compile(call, role.function, role.options),
       transformed: (call, how, real) => this.transformed(call, how, real),
@@ -311,6 +323,7 @@ export class Run {
       axisName: namesIn(options, 'axisName')[0],
       bound: undefined,
       serial: this.serial++,
+      ...(this.options.model(call.library)?.convention === 'consumes' ? { consumes: true as const } : {}),
     });
   }
 
@@ -334,6 +347,7 @@ export class Run {
       axisName: undefined,
       bound: undefined,
       serial: this.serial++,
+      ...(this.options.model(call.library)?.convention === 'consumes' ? { consumes: true as const } : {}),
     });
   }
 
@@ -378,6 +392,8 @@ export class Run {
     this.use(taken.leaves, span);
     shaped.time = this.ledger.time();
     for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
+    if (compiled.consumes === true)
+      for (const { array } of taken.leaves) if (array !== undefined) this.ledger.released(array, 'consumed', span);
     const result = resultOf(traced, taken.values);
     for (const array of arraysIn(result)) if (isShaped(array)) this.ledger.born(array, array.aval, span);
     return result;

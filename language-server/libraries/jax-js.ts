@@ -36,6 +36,7 @@ export const jaxJs: LibraryModel = {
   retain: 'ref',
   noun: 'array',
   copy: 'ref',
+  granule: 256,
   calls: {
     jit: { result: 'unknown', role: { kind: 'compiles', function: 0, options: 1, caches: true } },
     grad: transform('grad'),

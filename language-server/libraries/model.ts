@@ -6,9 +6,11 @@
  * its array arguments are read (or consumed, where the library consumes). Names are qualified by the namespace the
  * library exports (`numpy.zeros`, `train.sgd`) or by the declaring type (`Tensor.add`); the type checker, not spelling,
  * says which declaration a call means. A user's own models in `tidemark.json` have the same form.
- * Depends on: runtime/core/effects.
+ * Depends on: shaping, runtime/core (dtype, effects).
  */
+import type { DType } from '../../runtime/core/dtype.ts';
 import type { ArgumentEffect, ResultEffect } from '../../runtime/core/effects.ts';
+import type { ShapeRule } from './shaping.ts';
 
 export type ArgumentVerb = ArgumentEffect['kind'];
 
@@ -77,8 +79,6 @@ export interface Call {
   readonly emptyWithout?: string;
   /** What else is to be known: the result records what it is given (`recorder`), outlives scopes (`kept`), rejects (`throws`); the receiver is filled (`fills`). */
   readonly note?: 'recorder' | 'kept' | 'throws' | 'fills';
-  /** The entry of the runtime's op table that has the same shape rule, and how arguments map to it. */
-  readonly op?: string;
 }
 
 export interface LibraryModel {
@@ -105,6 +105,11 @@ export interface LibraryModel {
   readonly retain?: string;
   /** Methods of arrays that read their operands and yield a new array, for texts whose types say nothing. */
   readonly chained?: readonly string[];
+  /** Which shapes calls yield, by the names of `calls`; absent, the runtime's function of the same name says it. */
+  readonly shapes?: Readonly<Record<string, ShapeRule>>;
+  /** Bytes of an element where they differ from the runtime's, and what sizes are rounded up to (1 where absent). */
+  readonly elementBytes?: Readonly<Partial<Record<DType, number>>>;
+  readonly granule?: number;
   /** Properties of an owner that hand out parts which another owner may share: who frees them is open from there on. */
   readonly shares?: readonly string[];
   /** Types whose values outlive a `tidy`/`scope` (tf.Variable). */

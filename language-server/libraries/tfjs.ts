@@ -3,9 +3,10 @@
  *
  * Facts behind single lines: `variable(t)` doesn't take over `t`; `assign(t)` frees the old value, not `t`; `fit`,
  * `predict` and `evaluate` never dispose their inputs; disposing twice is a no-op; `tidy` frees neither variables nor
- * kept tensors. Depends on: model.
+ * kept tensors. Depends on: model, tfjs-shapes.
  */
 import type { Call, LibraryModel } from './model.ts';
+import { tensorShapes } from './tfjs-shapes.ts';
 
 const reader: Call = { arguments: { receiver: 'reads' }, result: { settles: 'host' }, reader: true };
 const hostReader: Call = { arguments: { receiver: 'reads' }, result: 'host', reader: true };
@@ -92,6 +93,8 @@ export const tfjs: LibraryModel = {
   noun: 'tensor',
   copy: 'clone',
   scopeName: 'tidy',
+  shapes: tensorShapes,
+  elementBytes: { bool: 1 },
   calls: {
     tidy: { role: { kind: 'scope', async: false } },
     keep: { arguments: { 0: 'keeps' }, result: { aliases: 0 } },

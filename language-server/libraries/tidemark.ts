@@ -26,6 +26,7 @@ export const tidemark: LibraryModel = {
   noun: 'array',
   copy: 'copy',
   scopeName: 'scope',
+  granule: 256,
   calls: {
     jit,
     pmap: jit,

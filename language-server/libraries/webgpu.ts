@@ -4,13 +4,51 @@
  * Commands are recorded, so a buffer is used when the recording is submitted: `records` ties it to the encoder, and
  * `submit` reads what is tied. Destroying after submit is legal, before it is not. Depends on: model.
  */
+import { times, type Dim } from '../../runtime/core/dim.ts';
 import type { Call, LibraryModel } from './model.ts';
+import type { ShapeRule } from './shaping.ts';
 
 const creates: Call = { arguments: { receiver: 'inspects', rest: 'inspects' }, result: 'creates' };
 const records: Call = { arguments: { receiver: 'inspects', rest: 'records' }, result: 'host' };
 const holder: Call = { arguments: { receiver: 'inspects', rest: 'records' }, result: { aliases: -1 } };
 const destroy: Call = { arguments: { receiver: 'disposes' }, result: 'host' };
 const host: Call = { arguments: { receiver: 'inspects', rest: 'inspects' }, result: 'host' };
+
+const texelBytes: Readonly<Record<string, number>> = {
+  r8unorm: 1,
+  rg8unorm: 2,
+  r16float: 2,
+  rgba8unorm: 4,
+  'rgba8unorm-srgb': 4,
+  bgra8unorm: 4,
+  'bgra8unorm-srgb': 4,
+  r32float: 4,
+  r32uint: 4,
+  rg16float: 4,
+  depth24plus: 4,
+  depth32float: 4,
+  rg32float: 8,
+  rgba16float: 8,
+  rgba32float: 16,
+};
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && name in value ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+
+/** Sizes are in bytes already; of textures without mip levels or samples they follow from the format. */
+const shapes: Readonly<Record<string, ShapeRule>> = {
+  'GPUDevice.createBuffer': ([descriptor], on) => {
+    const bytes = on.dim(fieldOf(descriptor, 'size'));
+    return bytes === undefined ? undefined : on.buffer(bytes);
+  },
+  'GPUDevice.createTexture': ([descriptor], on) => {
+    const texel = texelBytes[String(fieldOf(descriptor, 'format'))];
+    const extents = on.list(fieldOf(descriptor, 'size'))?.map((extent) => on.dim(extent));
+    if (texel === undefined || extents === undefined || extents.some((extent) => extent === undefined)) return undefined;
+    if (fieldOf(descriptor, 'mipLevelCount') !== undefined || fieldOf(descriptor, 'sampleCount') !== undefined) return undefined;
+    return on.buffer(extents.reduce<Dim>((product, extent) => times(product, extent!), texel));
+  },
+};
 
 export const webgpu: LibraryModel = {
   id: 'webgpu',
@@ -46,6 +84,7 @@ export const webgpu: LibraryModel = {
     'count',
   ],
   noun: 'buffer',
+  shapes,
   calls: {
     // The texture of the screen belongs to the canvas; nobody destroys it.
     'GPUCanvasContext.getCurrentTexture': { arguments: { receiver: 'inspects' }, result: 'unknown' },

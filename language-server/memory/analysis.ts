@@ -130,10 +130,12 @@ function afterCall({ runs }: Exploration, at: string, position: number): 'dead' 
   return answer ?? 'unknown';
 }
 
-/** Files that use a library which compiles functions, or whose arrays have a budget. */
+/** Files that use a library which compiles functions, or whose shapes are known. */
 function worthWalking(unit: Unit): boolean {
   const compiles = models.some(
-    (model) => unit.libraries.has(model.id) && Object.values(model.calls).some((call) => call.role?.kind === 'compiles'),
+    (model) =>
+      unit.libraries.has(model.id) &&
+      (model.shapes !== undefined || Object.values(model.calls).some((call) => call.role?.kind === 'compiles')),
   );
   return compiles;
 }

@@ -25,7 +25,9 @@ export function staticPeaks(unit: Unit, { exploration }: Analysis): readonly Sta
   const note = (id: FunctionId, bytes: Dim | undefined, at: Span): void => {
     if (!unit.functions.has(id)) return;
     const known = best.get(id);
-    if (known === undefined || larger(bytes, known.bytes)) best.set(id, { bytes, at });
+    // What is not known at one point may be the most.
+    if (known === undefined || bytes === undefined || (known.bytes !== undefined && larger(bytes, known.bytes)))
+      best.set(id, { bytes, at });
   };
   for (const { ledger } of exploration.runs) {
     for (const { inUse, exact, duringBytes, activations, at, target } of ledger.moments) {

@@ -14,9 +14,12 @@ import { literalValue, Value } from '../../runtime/ops/value.ts';
 
 export class ShapedArray extends Value {
   readonly aval: Aval;
-  constructor(aval: Aval) {
+  /** Its bytes, where they don't follow from shape and dtype. */
+  readonly bytes: Dim | undefined;
+  constructor(aval: Aval, bytes?: Dim) {
     super();
     this.aval = aval;
+    this.bytes = bytes;
   }
   /** Symbolic dimensions go through the runtime's functions as they are. */
   override get shape(): readonly number[] {
