@@ -30,6 +30,7 @@ import { appendInParts } from './parts.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
+import { loadVulkan } from './vulkan.ts';
 import { watchWebGPU } from './webgpu.ts';
 import { createWriter } from './writer.ts';
 
@@ -46,7 +47,7 @@ async function start(): Promise<void> {
     const folder = process.env['TIDEMARK_EVENTS'];
     if (own !== undefined) await loadTypeScript();
     const recorder = folder === undefined ? undefined : record(folder, own?.finish);
-    await giveGPU(recorder);
+    await giveGPU(recorder, own !== undefined || folder === undefined);
   } catch (error) {
     // The program is the person's; it runs whether or not it can be watched.
     process.stderr.write(`tidemark: the program runs without being measured: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -346,9 +347,10 @@ function hookLoaders(): void {
 
 const arrayLibraries = (name: string): boolean => name === 'tidemark' || name === '@jax-js/jax' || name.startsWith('@tensorflow/');
 
-async function giveGPU(recorder: Recorder | undefined): Promise<void> {
+async function giveGPU(recorder: Recorder | undefined, own: boolean): Promise<void> {
   const machine = thisMachine();
   const shipped = join(packageRoot, 'dist');
+  if (own) loadVulkan(shipped);
   const driver = softwareDriver(machine, shipped);
   if (driver !== undefined) Object.assign(process.env, softwareEnvironment(machine, driver));
   const entry = process.argv[1];

@@ -137,7 +137,8 @@ if (cluster.isPrimary) {
     async function left(source: string): Promise<{ report: ProfileReport; stderr: string; code: number | null }> {
       const entry = own.write('app.ts', source);
       const { args, environment } = start(entry, tsx);
-      const { TIDEMARK_EVENTS: _events, TIDEMARK_START: _start, TIDEMARK_ENTRY: _entry, ...env } = environment;
+      // Nor does anybody tell the program where a Vulkan loader lies.
+      const { TIDEMARK_EVENTS: _events, TIDEMARK_START: _start, TIDEMARK_ENTRY: _entry, LD_LIBRARY_PATH: _path, ...env } = environment;
       const child = spawn(process.execPath, args, { cwd: own.folder, env: { ...env, TIDEMARK_PROFILE: 'app.tidemark' }, stdio: 'pipe' });
       let stderr = '';
       child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')));
