@@ -21,6 +21,7 @@ import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as 
 import { jitFunction, type JitOptions } from './api/jit.ts';
 import { asTraced, Array as OwnedArray, consuming, holding, unwrapped } from './api/owned.ts';
 import { array as borrowedArray, type Nested } from './functions/creation.ts';
+import type { CloseOptions } from './functions/math.ts';
 
 /** Every function of a namespace on owned arrays. */
 export type Owned<T> = T extends Value
@@ -73,7 +74,16 @@ export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Boo
 export type DType = DTypeName;
 export { OwnedArray as Array };
 
-export const numpy = owning({ ...borrowedNumpy, DType });
+const owned = owning({ ...borrowedNumpy, DType });
+type Comparable = OwnedArray | Parameters<typeof borrowedArray>[0];
+/** Are all elements close? At once, as jax-js has it: on the `cpu` device. Lists and typed arrays are taken too. */
+function allclose(actual: Comparable, expected: Comparable, options?: CloseOptions): boolean {
+  const [a, b] = [actual, expected].map((x) => (x instanceof OwnedArray ? x : new OwnedArray(borrowedArray(x))));
+  return (
+    (consuming(borrowedNumpy.allclose as (...args: unknown[]) => unknown, [a, b, options], { donates: false }) as OwnedArray).item() !== 0
+  );
+}
+export const numpy = { ...owned, allclose };
 export const lax = owning(borrowedLax);
 export const nn = owning(borrowedNn);
 export const scipySpecial = owning(borrowedSpecial);

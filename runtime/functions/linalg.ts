@@ -14,7 +14,7 @@ import { argmax, max, sum, prod } from '../ops/reduce.ts';
 import { broadcastShape } from '../ops/family.ts';
 import { optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
-import { constantValue, type Value } from '../ops/value.ts';
+import type { Value } from '../ops/value.ts';
 import { foriLoop } from './loops.ts';
 import { eye, tril, triu } from './creation.ts';
 import { diagonal, outer } from './linear.ts';
@@ -244,12 +244,10 @@ const sweeps = 12;
 function jacobi(m: Value): [Value, Value] {
   const n = m.shape[0]!;
   if (n === 1) return [m.reshape([1]), eye(1, m.dtype)];
-  const pairs = Array.from({ length: n - 1 }, (_, p) => Array.from({ length: n - 1 - p }, (_unused, k) => [p, p + 1 + k] as const)).flat();
-  const firsts = stackOf(pairs.map(([p]) => p));
-  const seconds = stackOf(pairs.map(([, q]) => q));
-  const rotate = (k: Value, [a, v]: [Value, Value]): [Value, Value] => {
-    const pair = k.mod(pairs.length);
-    const [p, q] = [firsts.take(pair, 0), seconds.take(pair, 0)];
+  const pairs = (n * (n - 1)) / 2;
+  // The pair that is next goes round with the matrices: (0, 1), (0, 2) … (n - 2, n - 1), and again.
+  type Sweep = [Value, Value, Value, Value];
+  const rotate = (_: Value, [a, v, p, q]: Sweep): Sweep => {
     const [rowP, rowQ] = [row(a, p), row(a, q)];
     const [app, aqq, apq] = [at(rowP, p), at(rowQ, q), at(rowP, q)];
     const theta = aqq.sub(app).div(where(apq.equal(0), 1, apq.mul(2)));
@@ -268,12 +266,14 @@ function jacobi(m: Value): [Value, Value] {
       const [x1, x2] = [column(x, p), column(x, q)];
       return withColumn(withColumn(x, p, x1.mul(c).sub(x2.mul(sn))), q, x1.mul(sn).add(x2.mul(c)));
     };
-    return [turnColumns(turnRows(a)), turnColumns(v)];
+    const rowDone = q.add(1).greaterEqual(n);
+    const nextP = where(rowDone, where(p.add(2).greaterEqual(n), 0, p.add(1)), p);
+    return [turnColumns(turnRows(a)), turnColumns(v), nextP, where(rowDone, nextP.add(1), q.add(1))];
   };
-  const [a, v] = foriLoop(0, sweeps * pairs.length, rotate, [m, eye(n, m.dtype)] as [Value, Value]);
+  const start: Sweep = [m, eye(n, m.dtype), s.full([], 0, 'int32'), s.full([], 1, 'int32')];
+  const [a, v] = foriLoop(0, sweeps * pairs, rotate, start);
   return [diagonal(a), v];
 }
-const stackOf = (values: readonly number[]): Value => constantValue(Int32Array.from(values), { shape: [values.length], dtype: 'int32' });
 
 /** [eigenvalues in ascending order, eigenvectors in columns] of a symmetric matrix. */
 export const eigh = composed('eigh', (a: ArrayLike, options: { readonly symmetrizeInput?: boolean } = {}): [Value, Value] => {
