@@ -23,6 +23,7 @@ import { findGPU, install, softwareDriver, softwareEnvironment } from './gpu.ts'
 import type { Machine } from './gpu.ts';
 import { watchJaxJs } from './jax-js.ts';
 import { mostFunctions } from './calls.ts';
+import { share, watchContexts } from './contexts.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
 import { startOwnRun } from './own-run.ts';
@@ -89,6 +90,11 @@ function record(folder: string, ended: (exitCode: number) => void = () => undefi
 
   watchTfjs(recorder, globalThis);
   const flushSlots = watchJaxJs(recorder, globalThis);
+  // Test runners give each file a global object of its own.
+  watchContexts((context) => {
+    watchTfjs(recorder, context);
+    share(context);
+  });
   hookLoaders();
 
   const flush = (): void => {

@@ -129,6 +129,24 @@ if (cluster.isPrimary) {
     assert.deepEqual(lines(report), [['linked.ts', 3, 1, 64 * 64 * 4]]);
   });
 
+  it('a library in a global object of its own, as a test runner loads it', async () => {
+    const library = join(root, 'node_modules/@tensorflow/tfjs/dist/tf.min.js');
+    const inner = join(written.folder, 'inner.js');
+    const { report } = await measured({
+      entry: written.write(
+        'runner.mjs',
+        `import { readFileSync } from 'node:fs';
+import { createContext, runInContext } from 'node:vm';
+const context = createContext({ console, setTimeout, performance });
+runInContext('var global = globalThis, self = globalThis;', context);
+runInContext(readFileSync(${JSON.stringify(library)}, 'utf8'), context, { filename: ${JSON.stringify(library)} });
+runInContext('globalThis.x = tf.zeros([16]);', context, { filename: ${JSON.stringify(inner)} });
+`,
+      ),
+    });
+    assert.deepEqual(lines(report), [['inner.js', 1, 1, 64]]);
+  });
+
   describe('with `--import tidemark/register` and nothing else', () => {
     const own = programs();
     after(() => own.remove());
