@@ -5,7 +5,7 @@
  * output of its bytes is left after the donations that are there already are paired. Depends on: core (donation),
  * compiled.
  */
-import { knownBytes, printAval, type KnownAval } from '../../runtime/core/aval.ts';
+import { isKnownAval, knownBytes, printAval, type KnownAval } from '../../runtime/core/aval.ts';
 import { pairDonations } from '../../runtime/core/donation.ts';
 import { isLiteral } from '../../runtime/core/program.ts';
 import type { Leaf, ShapedCall } from '../compiled/jitted.ts';
@@ -81,7 +81,7 @@ export interface Vain {
   readonly how: 'options' | 'mark';
   readonly bytes: number;
   /** The planned peak without this donation minus with it: what freeing it early saves. */
-  readonly savesBytes: number;
+  readonly savesBytes: number | undefined;
 }
 
 export function vainDonations(call: ShapedCall): readonly Vain[] {
@@ -122,6 +122,21 @@ export function vainDonations(call: ShapedCall): readonly Vain[] {
         savesBytes: plan.peakWith(without) - plan.peakWith(now),
       },
     ];
+  });
+}
+
+/** Donations to a function that can't be traced, but yields a single number: no larger array finds an output. */
+export function vainBesideScalar(call: ShapedCall): readonly Vain[] {
+  const positions = [...new Set(call.leaves.filter(({ donated }) => donated !== undefined).map(({ argument }) => argument))];
+  return positions.flatMap((position) => {
+    const own = call.leaves.filter(({ argument, donated }) => argument === position && donated !== undefined);
+    const leaves = own.flatMap(({ path, aval }) =>
+      aval !== undefined && isKnownAval(aval) && rounded(aval) > rounded({ shape: [], dtype: 'float32' })
+        ? [{ path, aval, bytes: knownBytes(aval), why: 'the only output is a single number' }]
+        : [],
+    );
+    if (leaves.length === 0) return [];
+    return [{ position, leaves, how: own[0]!.donated!, bytes: leaves.reduce((sum, { bytes }) => sum + bytes, 0), savesBytes: undefined }];
   });
 }
 

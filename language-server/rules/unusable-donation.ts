@@ -1,9 +1,10 @@
 import { printAval } from '../../runtime/core/aval.ts';
 import { writeBytes } from '../../runtime/core/bytes.ts';
 import type { CompiledArgument, CompiledCall } from '../flow/facts.ts';
+import { yieldsScalar } from '../flow/scalar-results.ts';
 import type { Intent } from '../lower/intent.ts';
 import { analysisOf, spanKey } from '../memory/analysis.ts';
-import { vainDonations, type Vain } from '../memory/candidates.ts';
+import { vainBesideScalar, vainDonations, type Vain } from '../memory/candidates.ts';
 import type { Cases, Finding, Rule, RuleContext } from './rule.ts';
 
 export const rule: Rule = {
@@ -23,6 +24,11 @@ the array away from the caller for nothing. Leave that argument out of the donat
       const found = new Map<number, Vain>();
       let always = true;
       for (const shaped of seen) {
+        const target = shaped.function.target === undefined ? undefined : context.project.function(shaped.function.target);
+        if (shaped.traced === undefined && target !== undefined && yieldsScalar(target)) {
+          for (const donation of vainBesideScalar(shaped)) if (!found.has(donation.position)) found.set(donation.position, donation);
+          continue;
+        }
         if (shaped.traced === undefined) {
           context.silent(shaped.unknown ?? 'the program is not known');
           continue;
@@ -41,9 +47,15 @@ function finding(context: RuleContext, call: CompiledCall, vain: Vain): Finding 
   const [leaf] = vain.leaves;
   const others = vain.leaves.length - 1;
   const argument = call.arguments.find(({ position }) => position === vain.position);
-  const pays = vain.savesBytes > 0;
+  const { savesBytes } = vain;
+  const pays = savesBytes === undefined || savesBytes > 0;
   const what = `\`${leaf!.path}\` (${printAval(leaf!.aval)}, ${writeBytes(leaf!.bytes)})${others > 0 ? ` and ${others} more ${others === 1 ? 'array' : 'arrays'} of it` : ''}`;
-  const effect = pays ? `its early end lowers the peak by ${writeBytes(vain.savesBytes)}` : 'the planned peak is the same without it';
+  const effect =
+    savesBytes === undefined
+      ? 'whether its early end lowers the peak is not known'
+      : pays
+        ? `its early end lowers the peak by ${writeBytes(savesBytes)}`
+        : 'the planned peak is the same without it';
   return {
     span: call.span,
     message: `${what} ${others > 0 ? 'are' : 'is'} donated, but no output can take ${others > 0 ? 'their buffers' : 'its buffer'}: ${leaf!.why}; ${effect}`,
