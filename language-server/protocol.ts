@@ -255,6 +255,13 @@ export interface LifeRange {
   readonly kind: 'born' | 'alive' | 'lastUse' | 'donated';
 }
 
+/** A place that names an array. */
+export interface Occurrence {
+  readonly start: Position;
+  readonly end: Position;
+  readonly writes: boolean;
+}
+
 export interface LifeParams {
   readonly uri: string;
   readonly version: number;

@@ -18,6 +18,7 @@ import type {
   Explanation,
   FunctionFact,
   Life,
+  Occurrence,
   Position,
   ServerSettings,
   Severity,
@@ -33,6 +34,7 @@ import type { Settings } from './rules/rule.ts';
 import { runRules, type Reported } from './workspace/run-rules.ts';
 import { hoverAt } from './workspace/array-hover.ts';
 import { lifeAt } from './workspace/array-life.ts';
+import { occurrencesAt } from './workspace/occurrences.ts';
 import { compiledFact, explainFunction } from './workspace/explained.ts';
 
 export interface CancelToken {
@@ -67,6 +69,8 @@ export interface Workspace {
   functions(token: CancelToken, file: string): Promise<readonly FunctionFact[]>;
   hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
   life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+  /** Where the array at a place is named; undefined when there is none. */
+  occurrences(token: CancelToken, file: string, position: Position): Promise<readonly Occurrence[] | undefined>;
   /** A compiled function stage by stage, from its text alone; undefined when there is none of that name or line. */
   explain(token: CancelToken, file: string, wanted: { readonly name: string; readonly line: number }): Promise<Explanation | undefined>;
   check(paths: readonly string[], options?: CheckOptions): Promise<CheckReport>;
@@ -255,6 +259,14 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       return unit === undefined
         ? undefined
         : lifeAt(unit, positionIn(unit, position), texts.read(file) ?? '', (span) => placeIn(texts, span));
+    },
+    async occurrences(token, file, position) {
+      const store = storeOf(file);
+      store.add(file);
+      const snapshot = await store.snapshot(pause(token), [file]);
+      const unit = snapshot.project.units.get(file);
+      const found = unit === undefined ? undefined : occurrencesAt(unit, positionIn(unit, position), texts.read(file) ?? '');
+      return found?.map(({ span, writes }) => ({ ...placeIn(texts, span), writes }));
     },
     async check(paths, { rules: override = {}, explainSilence = false } = {}) {
       const files = [...new Set(paths.flatMap((path) => sourcesUnder(resolve(cwd, path))))].sort();

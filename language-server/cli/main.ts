@@ -4,6 +4,7 @@
  * Commands are loaded when they are called, so `tidemark profile` doesn't wait for the analysis. Depends on: the commands.
  */
 import { realpathSync } from 'node:fs';
+import * as nodeModule from 'node:module';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { Cancellation } from '../measure/run.ts';
@@ -86,6 +87,8 @@ function interruption(): Cancellation {
 
 /** Runs the command line of this process. */
 export async function start(): Promise<void> {
+  // Newer Nodes keep what they compiled: the commands are loaded after this.
+  (nodeModule as { readonly enableCompileCache?: () => unknown }).enableCompileCache?.();
   try {
     process.exitCode = await main(process.argv.slice(2), processIO(), interruption());
     // A server holds its streams open for as long as it may be asked something.

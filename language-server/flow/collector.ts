@@ -35,15 +35,21 @@ interface CallFacts {
   readonly arguments: ArgumentFacts[];
 }
 
+const places = new WeakMap<Span, string>();
+/** The name of a place: asked for at every step, so made once. */
+function at(span: Span): string {
+  const known = places.get(span) ?? `${span.file}:${span.start}:${span.end}`;
+  places.set(span, known);
+  return known;
+}
+
 const arrayOf = ({ array }: Extract<Seen, { kind: 'deadUse' }>): string =>
   `${array.made === undefined ? '' : at(array.made)} ${array.name ?? ''}`;
-const at = (span: Span): string => `${span.file}:${span.start}:${span.end}`;
 
 export class Collector {
   private readonly entries = new Map<string, Entry>();
-  private readonly fine = new Set<string>();
-  /** Places that some path passed without a fault, whatever called them. */
-  private readonly fineSomewhere = new Set<string>();
+  /** Places that some path passed without a fault, and the contexts in which one did. */
+  private readonly fine = new Map<string, Set<string>>();
   private readonly compiled = new Map<string, CallFacts>();
   private readonly captures = new Map<string, Capture>();
   private readonly silences = new Map<string, number>();
@@ -89,7 +95,6 @@ export class Collector {
     if (this.muted > 0) return;
     if (this.blind && (observation.kind === 'lost' || observation.kind === 'retained'))
       return this.silent('leak: who calls this is not known');
-    context = `${this.prefix} ${context}`;
     const key = `${observation.kind} ${at(observation.span)} ${'how' in observation ? observation.how : ''}${'death' in observation ? observation.death : ''}`;
     const entry = this.entries.get(key) ?? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>() };
     entry.roots.add(this.root);
@@ -100,8 +105,10 @@ export class Collector {
   /** The same place was passed without a fault. */
   pass(span: Span, context: string): void {
     if (this.muted > 0) return;
-    this.fine.add(`${at(span)} ${this.prefix} ${context}`);
-    this.fineSomewhere.add(at(span));
+    const place = at(span);
+    const contexts = this.fine.get(place);
+    if (contexts === undefined) this.fine.set(place, new Set([context]));
+    else contexts.add(context);
   }
 
   /** A function that isn't worth a walk of its own. */
@@ -172,19 +179,33 @@ export class Collector {
     if (this.muted === 0) for (const watch of watches) this.watched(watch)?.freed.set(span.start, span);
   }
 
-  /** Takes over what another gathered. */
-  absorb(other: Collector): void {
+  /** Where something is wrong on some path. */
+  get faultyPlaces(): readonly string[] {
+    return [...this.entries.values()].map(({ observation }) => at(observation.span));
+  }
+
+  /** Takes over what another gathered; of what it passed without a fault, only places in `wrong`. */
+  absorb(other: Collector, wrong: ReadonlySet<string>): void {
+    const inWalk = (context: string): string => `${other.prefix} ${context}`;
     for (const [key, entry] of other.entries) {
       const own = this.entries.get(key);
       if (own === undefined)
-        this.entries.set(key, { observation: entry.observation, roots: new Set(entry.roots), contexts: new Map(entry.contexts) });
+        this.entries.set(key, {
+          observation: entry.observation,
+          roots: new Set(entry.roots),
+          contexts: new Map([...entry.contexts].map(([context, count]) => [inWalk(context), count])),
+        });
       else {
         for (const root of entry.roots) own.roots.add(root);
-        for (const [context, count] of entry.contexts) own.contexts.set(context, (own.contexts.get(context) ?? 0) + count);
+        for (const [context, count] of entry.contexts) own.contexts.set(inWalk(context), (own.contexts.get(inWalk(context)) ?? 0) + count);
       }
     }
-    for (const key of other.fine) this.fine.add(key);
-    for (const key of other.fineSomewhere) this.fineSomewhere.add(key);
+    for (const [place, contexts] of other.fine) {
+      if (!wrong.has(place)) continue;
+      const own = this.fine.get(place) ?? new Set();
+      this.fine.set(place, own);
+      for (const context of contexts) own.add(inWalk(context));
+    }
     for (const [key, call] of other.compiled) {
       const own = this.compiled.get(key);
       if (own === undefined) {
@@ -300,8 +321,8 @@ export class Collector {
       }
       // A use that is fine when called from elsewhere is no fault of every path here.
       const certain =
-        [...contexts.keys()].some((context) => !this.fine.has(`${at(observation.span)} ${context}`)) &&
-        (observation.kind !== 'deadUse' || !this.fineSomewhere.has(at(observation.span)));
+        [...contexts.keys()].some((context) => this.fine.get(at(observation.span))?.has(context) !== true) &&
+        (observation.kind !== 'deadUse' || !this.fine.has(at(observation.span)));
       observations.push({ ...observation, certain } as Observation);
     }
     for (const [home, { observation, keyed }] of this.added)
@@ -335,6 +356,7 @@ export class Collector {
 /** What several walks of one project found out together. */
 export function factsOf(project: Project, collectors: readonly Collector[]): Facts {
   const all = new Collector();
-  for (const collector of collectors) all.absorb(collector);
+  const wrong = new Set(collectors.flatMap((collector) => collector.faultyPlaces));
+  for (const collector of collectors) all.absorb(collector, wrong);
   return all.facts(callersInText(project));
 }

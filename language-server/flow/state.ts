@@ -168,20 +168,18 @@ export class State {
   mapAll(map: (value: Value) => Value): void {
     this.frame = mapFrame(this.frame, map);
     for (const [id, node] of this.heap) {
-      let changed = false;
-      const fields = new Map<string, Value>();
+      let fields: Map<string, Value> | undefined;
       for (const [name, value] of node.fields) {
         const next = map(value);
-        if (next !== value) changed = true;
-        fields.set(name, next);
+        if (next !== value) (fields ??= new Map(node.fields)).set(name, next);
       }
-      const pool = node.pool.map((value) => {
-        const next = map(value);
-        if (next !== value) changed = true;
-        return next;
-      });
-      if (changed)
-        this.heap.set(id, { ...node, fields, pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i) });
+      const pool = mapList(node.pool, map);
+      if (fields !== undefined || pool !== node.pool)
+        this.heap.set(id, {
+          ...node,
+          fields: fields ?? node.fields,
+          pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i),
+        });
     }
     for (const [i, later] of this.later.entries()) this.later[i] = { value: map(later.value), key: later.key };
     for (const [key, again] of this.again) this.again.set(key, map(again));
@@ -203,7 +201,7 @@ export class State {
         : value,
     );
     for (const [id, node] of this.heap) {
-      if (![...node.fields.keys()].some((name) => name.startsWith('[') && name.includes(mark))) continue;
+      if (!hasKey(node.fields, (name) => name.startsWith('[') && name.includes(mark))) continue;
       const fields = new Map<string, Value>();
       const pool = [...node.pool];
       for (const [name, value] of node.fields) {
@@ -259,7 +257,7 @@ export class State {
         : value,
     );
     for (const [id, node] of this.heap) {
-      if (![...node.fields.keys()].some((name) => name.startsWith('['))) continue;
+      if (!hasKey(node.fields, (name) => name.startsWith('['))) continue;
       const fields = new Map([...node.fields].filter(([name]) => !name.startsWith('[')));
       const moved = [...node.fields].filter(([name, value]) => name.startsWith('[') && value.kind !== 'literal').map(([, value]) => value);
       this.heap.set(id, {
@@ -307,6 +305,7 @@ export class State {
   /** Removes what nobody holds. */
   collect(dropped: (id: ObjectId, node: Node) => void, extra: readonly Value[] = []): void {
     const held = this.reachable(extra);
+    if (held.size >= this.heap.size && everyKey(this.heap, held)) return;
     for (const [id, node] of [...this.heap]) {
       if (held.has(id)) continue;
       const part = node.life?.part;
@@ -332,10 +331,11 @@ export class State {
 
   key(live: ReadonlySet<Local> | undefined, withFacts: boolean): string {
     const parts: string[] = [];
-    for (const [local, value] of [...this.frame.locals].sort((a, b) => a[0] - b[0]))
-      if (live === undefined || live.has(local)) parts.push(`${local}${value.key}`);
+    const { locals } = this.frame;
+    for (const local of [...locals.keys()].sort((a, b) => a - b))
+      if (live === undefined || live.has(local)) parts.push(`${local}${locals.get(local)!.key}`);
     parts.push('|');
-    for (const id of [...this.heap.keys()].sort()) parts.push(id, nodeKey(this.heap.get(id)!));
+    for (const id of [...this.heap.keys()].sort()) parts.push(id, nodeKey(this.heap.get(id)!, this.base));
     parts.push('|', [...this.lost.keys()].sort().join());
     if (withFacts)
       parts.push(
@@ -364,6 +364,26 @@ function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
     self: frame.self === undefined ? undefined : map(frame.self),
     parent: frame.parent === undefined ? undefined : mapFrame(frame.parent, map),
   };
+}
+
+/** The same list when nothing in it changes. */
+function mapList(list: readonly Value[], map: (value: Value) => Value): readonly Value[] {
+  let changed: Value[] | undefined;
+  for (let i = 0; i < list.length; i++) {
+    const next = map(list[i]!);
+    if (next !== list[i]) (changed ??= [...list])[i] = next;
+  }
+  return changed ?? list;
+}
+
+function hasKey(fields: ReadonlyMap<string, unknown>, test: (name: string) => boolean): boolean {
+  for (const name of fields.keys()) if (test(name)) return true;
+  return false;
+}
+
+function everyKey(map: ReadonlyMap<string, unknown>, of: ReadonlySet<string>): boolean {
+  for (const key of map.keys()) if (!of.has(key)) return false;
+  return true;
 }
 
 export const functionOf = (state: State): FunctionId => state.frame.fn.id;

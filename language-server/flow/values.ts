@@ -135,10 +135,10 @@ export interface Node {
 }
 
 const keys = new WeakMap<Node, string>();
-const shortKeys = new Map<string, string>();
+const shortKeys = new WeakMap<object, Map<string, string>>();
 
-/** Equal keys, equal nodes. */
-export function nodeKey(node: Node): string {
+/** Equal keys, equal nodes among those of one `walk`. */
+export function nodeKey(node: Node, walk: object): string {
   const known = keys.get(node);
   if (known !== undefined) return known;
   const life = node.life;
@@ -148,9 +148,10 @@ export function nodeKey(node: Node): string {
       : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''}${life.empty ? '0' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
   }${(node.pending ?? []).map((p) => p.id).join()}`;
   // Texts are long and compared often: equal texts share a short name.
-  const short = shortKeys.get(text) ?? `#${shortKeys.size}`;
-  if (shortKeys.size > 200_000) shortKeys.clear();
-  shortKeys.set(text, short);
+  const names = shortKeys.get(walk) ?? new Map<string, string>();
+  shortKeys.set(walk, names);
+  const short = names.get(text) ?? `#${names.size}`;
+  names.set(text, short);
   keys.set(node, short);
   return short;
 }

@@ -48,11 +48,21 @@ export class Graph {
     return block;
   }
 
-  local(fact: Omit<LocalFact, 'unique'>): Local {
-    const base = fact.name ?? 't';
+  local({ name, kind, type, captured, span }: Omit<LocalFact, 'unique'>): Local {
+    const base = name ?? 't';
     const seen = this.uniques.get(base) ?? 0;
     this.uniques.set(base, seen + 1);
-    this.locals.push({ ...fact, unique: fact.name !== undefined && seen === 0 ? base : `${base}~${seen}` });
+    // Spelt out: spreading them took more time than all else of a local.
+    if (name === undefined && span === undefined) this.locals.push({ kind, type, captured, unique: `${base}~${seen}` });
+    else
+      this.locals.push({
+        kind,
+        type,
+        captured,
+        unique: name !== undefined && seen === 0 ? base : `${base}~${seen}`,
+        ...(name === undefined ? {} : { name }),
+        ...(span === undefined ? {} : { span }),
+      });
     return this.locals.length - 1;
   }
 

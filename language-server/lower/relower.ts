@@ -34,8 +34,9 @@ interface Edit {
   readonly by: number;
 }
 
-/** `before`: the same file, with everything that it imports as it is now. */
-export function relower(input: LoweringInput, source: ts.SourceFile, before?: Lowered): Lowered {
+/** `before`: the same file, with everything that it imports as it is now. What only a next edit needs is noted for files that are `edited`. */
+export function relower(input: LoweringInput, source: ts.SourceFile, before?: Lowered, edited = true): Lowered {
+  if (!edited) return { unit: lowerFile(input, source), text: source.text, outer: [], types: new Map() };
   const nodes = new Map<FunctionId, ts.FunctionLikeDeclaration>();
   const outer = outerFunctions(input.naming, source, nodes);
   const text = source.text;

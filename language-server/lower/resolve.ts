@@ -81,7 +81,13 @@ export function createResolver(
   classOf: (declaration: ts.ClassLikeDeclaration) => ClassId | undefined,
   overridden: (declaration: ts.Node) => boolean,
 ): Resolver {
-  const symbolAt = (node: ts.Node): ts.Symbol | undefined => checker.getSymbolAtLocation(node);
+  const symbols = new Map<ts.Node, ts.Symbol | undefined>();
+  const symbolAt = (node: ts.Node): ts.Symbol | undefined => {
+    if (symbols.has(node)) return symbols.get(node);
+    const symbol = checker.getSymbolAtLocation(node);
+    symbols.set(node, symbol);
+    return symbol;
+  };
 
   /** The path that an expression takes through a package's exports: `['numpy', 'zeros']` with its model. */
   function path(node: ts.Expression): { model: LibraryModel; path: readonly string[] } | undefined {
@@ -126,7 +132,18 @@ export function createResolver(
     return model === undefined ? undefined : { model, path: [] };
   }
 
+  const paths = new Map<ts.Symbol, { readonly name: string; readonly found: ReturnType<typeof findPath> }>();
+  /** Asked for every name in a text, and the same for most. */
   function pathOfSymbol(symbol: ts.Symbol, name: string, depth: number): { model: LibraryModel; path: readonly string[] } | undefined {
+    if (depth > 0) return findPath(symbol, name, depth);
+    const known = paths.get(symbol);
+    if (known?.name === name) return known.found;
+    const found = findPath(symbol, name, depth);
+    paths.set(symbol, { name, found });
+    return found;
+  }
+
+  function findPath(symbol: ts.Symbol, name: string, depth: number): { model: LibraryModel; path: readonly string[] } | undefined {
     if (depth > 6) return undefined;
     const declaration = symbol.declarations?.[0];
     if (declaration === undefined) return undefined;

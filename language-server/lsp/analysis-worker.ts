@@ -63,6 +63,8 @@ function ask(
       return workspace.hover(token, file, position);
     case 'life':
       return workspace.life(token, file, position);
+    case 'occurrences':
+      return workspace.occurrences(token, file, position);
     case 'explain':
       return workspace.explain(token, file, position);
   }

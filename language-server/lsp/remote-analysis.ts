@@ -6,7 +6,7 @@
  * Depends on: sources, protocol, node.
  */
 import type { Worker } from 'node:worker_threads';
-import type { Diagnostic, Explanation, FunctionFact, Life, Position, ServerSettings } from '../protocol.ts';
+import type { Diagnostic, Explanation, FunctionFact, Life, Occurrence, Position, ServerSettings } from '../protocol.ts';
 import type { Analysis, CancelToken } from './sources.ts';
 
 export type ToThread =
@@ -16,7 +16,7 @@ export type ToThread =
   | {
       readonly kind: 'ask';
       readonly id: number;
-      readonly question: 'diagnostics' | 'functions' | 'hover' | 'life' | 'explain';
+      readonly question: 'diagnostics' | 'functions' | 'hover' | 'life' | 'occurrences' | 'explain';
       readonly file: string;
       readonly position: Position;
       /** The function that is asked about. */
@@ -145,6 +145,7 @@ export function remoteAnalysis({ start, patienceMs, processorMs, log }: RemoteOp
     functions: (token, file) => ask<readonly FunctionFact[]>(token, 'functions', file, nowhere, []),
     hover: (token, file, position) => ask<string | undefined>(token, 'hover', file, position, undefined),
     life: (token, file, position) => ask<Pick<Life, 'name' | 'ranges'> | undefined>(token, 'life', file, position, undefined),
+    occurrences: (token, file, position) => ask<readonly Occurrence[] | undefined>(token, 'occurrences', file, position, undefined),
     explain: (token, file, { name, line }) => ask<Explanation | undefined>(token, 'explain', file, { line, column: 1 }, undefined, name),
     dispose() {
       clearInterval(watch);

@@ -30,10 +30,11 @@ import {
   type ServerStatus,
   type SupportFacts,
 } from '../protocol.ts';
-import { codeActions, fixAllKind } from './code-actions.ts';
+import { fixAllKind, serveFixes } from './code-actions.ts';
 import { lenses } from './code-lens.ts';
 import { fileOf, fromPosition, toDiagnostic, uriOf } from './convert.ts';
 import { explainText, readExplainUri } from './explain-document.ts';
+import { serveHighlights } from './highlights.ts';
 import { hover } from './hover.ts';
 import { hints } from './inlay-hints.ts';
 import { forgetRuns, keptRuns, lastMeasurement } from './last-run.ts';
@@ -49,6 +50,8 @@ interface Client {
   readonly dynamicConfiguration: boolean;
   readonly watchedFiles: boolean;
   readonly refresh: boolean;
+  /** Fetches the edit of a fix when it is chosen. */
+  readonly lazyEdits: boolean;
   /** Asks for documents by address, and again when told that they changed. */
   readonly contents: boolean;
 }
@@ -61,6 +64,7 @@ export function serve(connection: Connection, sources: Sources): void {
     dynamicConfiguration: false,
     watchedFiles: false,
     refresh: false,
+    lazyEdits: false,
     contents: false,
   };
   let options: InitializationOptions = { trusted: false };
@@ -152,7 +156,8 @@ export function serve(connection: Connection, sources: Sources): void {
         hoverProvider: true,
         codeLensProvider: { resolveProvider: false },
         inlayHintProvider: { resolveProvider: false },
-        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, fixAllKind] },
+        codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix, fixAllKind], resolveProvider: true },
+        documentHighlightProvider: true,
         workspace: {
           workspaceFolders: { supported: true, changeNotifications: true },
           textDocumentContent: { schemes: [explainScheme] },
@@ -263,12 +268,8 @@ export function serve(connection: Connection, sources: Sources): void {
     }),
   );
 
-  connection.onCodeAction(({ textDocument, range, context }, token) =>
-    guarded('fixes', [], async () => {
-      const view = await soon(session.freshView(tokenOf(token), textDocument.uri), () => session.view(textDocument.uri));
-      return view === undefined ? [] : [...codeActions(view, range, (file) => session.versionOf(file), context.only)];
-    }),
-  );
+  serveFixes(connection, session, guarded, () => client.lazyEdits);
+  serveHighlights(connection, session, guarded);
 
   connection.onHover(({ textDocument, position }, token) =>
     guarded('hover', null, async () => {
@@ -372,12 +373,14 @@ export function serve(connection: Connection, sources: Sources): void {
   connection.listen();
 }
 
-function clientOf({ capabilities: { workspace } }: InitializeParams): Client {
+function clientOf({ capabilities: { workspace, textDocument } }: InitializeParams): Client {
   return {
     configuration: workspace?.configuration === true,
     folders: workspace?.workspaceFolders === true,
     dynamicConfiguration: workspace?.didChangeConfiguration?.dynamicRegistration === true,
     watchedFiles: workspace?.didChangeWatchedFiles?.dynamicRegistration === true,
+    lazyEdits:
+      textDocument?.codeAction?.resolveSupport?.properties.includes('edit') === true && textDocument.codeAction.dataSupport === true,
     refresh: workspace?.codeLens?.refreshSupport === true && workspace.inlayHint?.refreshSupport === true,
     contents: workspace?.textDocumentContent !== undefined,
   };

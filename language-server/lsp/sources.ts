@@ -4,7 +4,17 @@
  * Tests put their own here, and a server without one of them still does what the other allows. Depends on: protocol.
  */
 import type { Figures } from '../compiled/explain.ts';
-import type { Diagnostic, Explanation, FunctionFact, Life, OutputParams, Position, ProfileOutcome, ServerSettings } from '../protocol.ts';
+import type {
+  Diagnostic,
+  Explanation,
+  FunctionFact,
+  Life,
+  Occurrence,
+  OutputParams,
+  Position,
+  ProfileOutcome,
+  ServerSettings,
+} from '../protocol.ts';
 
 export interface CancelToken {
   readonly isCancelled: boolean;
@@ -23,6 +33,8 @@ export interface Analysis {
   /** Markdown about the array or rule at a place. */
   hover(token: CancelToken, file: string, position: Position): Promise<string | undefined>;
   life(token: CancelToken, file: string, position: Position): Promise<Pick<Life, 'name' | 'ranges'> | undefined>;
+  /** Where the array at a place is named; undefined when there is none. */
+  occurrences(token: CancelToken, file: string, position: Position): Promise<readonly Occurrence[] | undefined>;
   explain(token: CancelToken, file: string, wanted: { readonly name: string; readonly line: number }): Promise<Explanation | undefined>;
   dispose?(): void;
 }

@@ -21,3 +21,6 @@ export function tokenOf(token: CancellationToken): CancelToken {
     onCancel: (listener) => void (token.isCancellationRequested ? listener() : token.onCancellationRequested(listener)),
   };
 }
+
+/** Runs an answer; a fault is logged with where it came from, and answered with `otherwise`. */
+export type Guarded = <T>(where: string, otherwise: T, answer: () => T | Promise<T>) => Promise<T>;

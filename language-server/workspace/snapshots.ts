@@ -133,7 +133,7 @@ export class Store {
       }
       try {
         const before = known?.others === others ? known.lowered : undefined;
-        const lowered = relower({ facts, models: this.models, naming }, source, before);
+        const lowered = relower({ facts, models: this.models, naming }, source, before, this.texts.isOpen(source.fileName));
         this.units.set(source.fileName, { key, others, lowered, unit: lowered.unit });
         units.set(source.fileName, lowered.unit);
       } catch (error) {

@@ -109,6 +109,38 @@ describe('a project of several files', function () {
     assert.deepEqual(await now('app/main.ts'), ['use-after-dispose 8']);
   });
 
+  it('knows every place that names an array, closures and assignments included, and no other of that name', async () => {
+    const text = [
+      "import { np, scope } from 'tidemark';",
+      'let kept = np.zeros([2]);',
+      'export function f(): void {',
+      '  let x = np.ones([2]);',
+      '  const g = () => {',
+      '    kept = x.add(x);',
+      '  };',
+      '  g();',
+      '  x = x.mul(2);',
+      '  scope(() => {',
+      '    const x = 3;',
+      '    return x;',
+      '  });',
+      '}',
+      '',
+    ].join('\n');
+    writeFileSync(at('app/main.ts'), text);
+    const places = async (line: number, column: number): Promise<readonly string[] | undefined> =>
+      (await workspace.occurrences(token, at('app/main.ts'), { line, column }))?.map(
+        ({ start, writes }) => `${start.line}:${start.column}${writes ? ' writes' : ''}`,
+      );
+    const ofX = ['4:7 writes', '6:12', '6:18', '9:3 writes', '9:7'];
+    assert.deepEqual(await places(4, 7), ofX);
+    assert.deepEqual(await places(6, 12), ofX);
+    assert.deepEqual(await places(9, 7), ofX);
+    assert.deepEqual(await places(2, 6), ['2:5 writes', '6:5 writes']);
+    assert.equal(await places(11, 11), undefined);
+    assert.equal(await places(400, 1), undefined);
+  });
+
   it('lists the functions that make arrays in every dialect, and counts the files it looked at', async () => {
     writeFileSync(
       at('src/buffers.ts'),

@@ -52,6 +52,30 @@ describe('language server', function () {
     assert.equal((await wired.findings(file, 2)).length, 1);
   });
 
+  it('marks where the array under the caret is written and read, and leaves what is no array to others', async () => {
+    const place = (line: number, column: number, writes: boolean) => ({
+      start: { line, column },
+      end: { line, column: column + 5 },
+      writes,
+    });
+    const wired = await start({
+      analysis: {
+        occurrences: (_, __, { line }) => Promise.resolve(line === 5 ? [place(5, 7, true), place(6, 6, false)] : undefined),
+      },
+    });
+    await wired.open(file, program);
+    const marked = (line: number): Promise<unknown> =>
+      wired.client.sendRequest('textDocument/documentHighlight', {
+        textDocument: { uri: uriOf(file) },
+        position: { line, character: 8 },
+      });
+    assert.deepEqual(await marked(4), [
+      { range: { start: { line: 4, character: 6 }, end: { line: 4, character: 11 } }, kind: 3 },
+      { range: { start: { line: 5, character: 5 }, end: { line: 5, character: 10 } }, kind: 2 },
+    ]);
+    assert.equal(await marked(1), null);
+  });
+
   it('takes findings away when a file is closed', async () => {
     const wired = await start({ analysis: { diagnostics: (_, at) => Promise.resolve([finding(at, 5, 7)]) } });
     await wired.open(file, program);
@@ -434,6 +458,28 @@ describe('language server', function () {
           edits: [{ range: { start: { line: 3, character: 0 }, end: { line: 3, character: 0 } }, newText: 'x.dispose();\n' }],
         },
       ]);
+    });
+
+    it('sends the edit of a fix when it is chosen, to a client that can fetch it, and none for another text', async () => {
+      const wired = await start({
+        analysis: { diagnostics: (_, at) => Promise.resolve(diagnostics(at)) },
+        textDocument: { codeAction: { dataSupport: true, resolveSupport: { properties: ['edit'] } } },
+      });
+      const [action] = await actionsAt(2);
+      assert.equal(action?.edit, undefined);
+      const resolved: CodeAction = await wired.client.sendRequest('codeAction/resolve', action!);
+      const [change] = (resolved.edit?.documentChanges ?? []) as { edits: { newText: string }[] }[];
+      assert.deepEqual(
+        change?.edits.map(({ newText }) => newText),
+        ['x.dispose();\n'],
+      );
+      const [all] = await actionsAt(0, ['source.fixAll.tidemark']);
+      const together: CodeAction = await wired.client.sendRequest('codeAction/resolve', all!);
+      assert.equal(together.edit?.documentChanges?.length, 1);
+      await wired.change(file, 2, `\n${program}`);
+      await wired.findings(file, 2);
+      const late: CodeAction = await wired.client.sendRequest('codeAction/resolve', action!);
+      assert.equal(late.edit, undefined);
     });
 
     it('asks before an unproven one, and gives the reason of a disabled one', async () => {

@@ -30,12 +30,22 @@ export interface WireOptions {
   readonly measure?: Measure;
   readonly trusted?: boolean;
   readonly settings?: object;
+  /** What the client can do with documents, beyond the least. */
+  readonly textDocument?: object;
   /** Where runs are kept. */
   readonly storage?: string;
   readonly folder: string;
 }
 
-export async function wire({ analysis, measure, trusted = true, settings = {}, folder, storage }: WireOptions): Promise<Wire> {
+export async function wire({
+  analysis,
+  measure,
+  trusted = true,
+  settings = {},
+  folder,
+  storage,
+  textDocument = {},
+}: WireOptions): Promise<Wire> {
   const toServer = new PassThrough();
   const toClient = new PassThrough();
   const sources: Sources = {
@@ -68,6 +78,7 @@ export async function wire({ analysis, measure, trusted = true, settings = {}, f
     rootUri: null,
     workspaceFolders: [{ uri: uriOf(folder), name: 'test' }],
     capabilities: {
+      textDocument,
       workspace: {
         configuration: true,
         codeLens: { refreshSupport: true },
@@ -109,6 +120,7 @@ const nothingKnown: Analysis = {
   functions: () => Promise.resolve([]),
   hover: () => Promise.resolve(undefined),
   life: () => Promise.resolve(undefined),
+  occurrences: () => Promise.resolve(undefined),
   explain: () => Promise.resolve(undefined),
 };
 
