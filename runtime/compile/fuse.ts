@@ -6,7 +6,7 @@
  * as if nothing were donated, so the kernels are the same for all donation choices.
  * Depends on: core, ops, decide, merge, write-node, kernel-builder, kernel.
  */
-import { type Equation, type Variable } from '../core/program.ts';
+import { isLiteral, type Equation, type Variable } from '../core/program.ts';
 import type { Op } from '../ops/op.ts';
 import { decide, type Decision, type Eagerness } from './decide.ts';
 import type { Kernel } from './kernel.ts';
@@ -83,10 +83,11 @@ export function fuse(flat: Flat, { eagerness, merge, workshop }: FuseOptions): F
     const { decision, definitions, groups: single, reads } = cut;
     const may = (variable: Variable): boolean => !apart.has(variable) && (merge === 'all' || merge.has(variable));
     const groups = merge !== 'all' && merge.size === 0 ? single : merged({ groups: single, reads, aliases: decision.aliases, may, apart });
+    const unread = groups === single ? new Map<GroupOf, ReadonlySet<Variable>>() : unreadIn(groups, flat, cut);
     const unfit = new Set<Variable>();
     const nodes = groups.flatMap((group): Node[] => {
       try {
-        return [writer.nodeOf(group, definitions)];
+        return [leanNode(group, unread.get(group), writer, definitions) ?? writer.nodeOf(group, definitions)];
       } catch (fault) {
         if (!(fault instanceof Unfit)) throw fault;
         unfit.add(fault.variable);
@@ -101,6 +102,44 @@ export function fuse(flat: Flat, { eagerness, merge, workshop }: FuseOptions): F
       else apart.add(variable);
     }
   }
+}
+
+/** The node without results that nobody else reads, where it can be written like that. */
+function leanNode(
+  group: GroupOf,
+  unread: ReadonlySet<Variable> | undefined,
+  writer: NodeWriter,
+  { of, stored }: Definitions,
+): Node | undefined {
+  if (unread === undefined) return undefined;
+  try {
+    const results = group.results.filter((variable) => !unread.has(variable));
+    return writer.nodeOf({ ...group, results }, { of, stored: (variable) => !unread.has(variable) && stored(variable) });
+  } catch (fault) {
+    if (fault instanceof Unfit) return undefined;
+    throw fault;
+  }
+}
+
+/** Results that only the kernel itself reads, since their readers were merged into it: they need not be stored. */
+function unreadIn(
+  groups: readonly GroupOf[],
+  flat: Flat,
+  { groups: single, reads, decision: { aliases } }: Cut,
+): ReadonlyMap<GroupOf, ReadonlySet<Variable>> {
+  const home = new Map(groups.flatMap((group) => group.results.map((variable) => [variable, group] as const)));
+  const needed = new Set<Variable>([...flat.outputs.filter((atom): atom is Variable => !isLiteral(atom)), ...aliases.values()]);
+  single.forEach(({ results }, i) => {
+    const own = home.get(results[0]!);
+    for (const variable of reads[i]!.found) if (home.get(variable) !== own) needed.add(variable);
+  });
+  const found = new Map<GroupOf, ReadonlySet<Variable>>();
+  for (const group of groups) {
+    if (group.control !== undefined || group.results.length < 2) continue;
+    const unread = new Set(group.results.filter((variable) => !needed.has(variable)));
+    if (unread.size > 0 && unread.size < group.results.length) found.set(group, unread);
+  }
+  return found;
 }
 
 function cutBy(flat: Flat, eagerness: Eagerness, forced: ReadonlySet<Variable>): Cut {

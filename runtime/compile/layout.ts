@@ -14,6 +14,8 @@ import { roundUp } from '../plan/problem.ts';
 import { leastArenaBytes } from '../plan/region-bound.ts';
 import type { Location } from './executable.ts';
 import type { Fused, Node } from './fuse.ts';
+import { overDonated } from './order/over.ts';
+import { wire } from './order/walk.ts';
 import { orders, type Graph, type Schedule } from './schedule.ts';
 import { alignment, overwritable, rootOf, roundedBytes, store, type Storage, type Stored } from './storage.ts';
 
@@ -105,7 +107,7 @@ export function* betterLayouts(input: LayoutInput, start: Layout): Generator<Lay
       step = ordering.next();
       if (step.value.peakBytes < peakBytes) {
         peakBytes = step.value.peakBytes;
-        const found = layout({ ...input, choice: choiceOf(step.value) });
+        const found = layout({ ...input, choice: choiceOf(input, step.value) });
         if (found.arenaBytes < best.arenaBytes) [best, packing, packs] = [found, packed(input, found), true];
       }
       if (step.value.orderLowerBoundBytes > (best.orderLowerBoundBytes ?? 0)) best = boundedBy(best, step.value.orderLowerBoundBytes);
@@ -138,11 +140,14 @@ function* packed(input: LayoutInput, start: Layout): Generator<Layout, void> {
   }
 }
 
-const choiceOf = ({ order, orderLowerBoundBytes }: Schedule): Choice => ({ order, orderLowerBoundBytes });
+const choiceOf = (input: LayoutInput, { order, orderLowerBoundBytes }: Schedule): Choice => ({
+  order: input.donated.includes(true) ? overDonated(wire(graphOf(input)), order) : order,
+  orderLowerBoundBytes,
+});
 
 function orderAtOnce(input: LayoutInput): Choice {
   if (input.fused.nodes.length === 0) return { order: [], orderLowerBoundBytes: null };
-  return choiceOf(orders(graphOf(input)).next().value);
+  return choiceOf(input, orders(graphOf(input)).next().value);
 }
 
 /** An order, and what has to be placed because of it. */

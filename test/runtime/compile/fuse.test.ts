@@ -9,6 +9,8 @@ import { decide } from '../../../runtime/compile/decide.ts';
 import { fuse, makeWorkshop } from '../../../runtime/compile/fuse.ts';
 import { materialised } from '../../../runtime/compile/materialise.ts';
 import { merged, readsOf } from '../../../runtime/compile/merge.ts';
+import { overDonated } from '../../../runtime/compile/order/over.ts';
+import { peakAlong, wire } from '../../../runtime/compile/order/walk.ts';
 import { flatten, simplify, type Flat } from '../../../runtime/compile/simplify.ts';
 import { split } from '../../../runtime/compile/split.ts';
 import { grad, np, type Array as Traced } from '../../../runtime/index.ts';
@@ -75,6 +77,42 @@ describe('fusing', () => {
         made.add(result);
       }
     }
+  });
+
+  it('stores no product that only its own kernel reads', () => {
+    const flat = flatOf(
+      ([a, b, m, v]) => {
+        const g = a!.matmul(b!);
+        return [m!.mul(0.9).add(g), v!.mul(0.99).add(g.mul(g))];
+      },
+      [
+        [8, 16],
+        [16, 8],
+        [8, 8],
+        [8, 8],
+      ],
+    );
+    const { nodes } = fuse(flat, { eagerness: 'all', merge: 'all', workshop: workshop() });
+    assert.deepEqual(
+      nodes.map(({ results }) => results),
+      [flat.outputs],
+    );
+  });
+
+  it('lets an update run after the last reader of the donated value that it may write over', () => {
+    // 0 makes a gradient, 1 updates the donated weight, 2 still reads the old weight.
+    const wiring = wire({
+      bytes: [64, 16, 64, 64, 16],
+      inputs: [{ value: 0, donated: true }],
+      nodes: [
+        { reads: [], makes: [1] },
+        { reads: [0, 1], makes: [2], overwrites: [{ result: 2, operand: 0 }] },
+        { reads: [0], makes: [4] },
+      ],
+      outputs: [2, 4],
+    });
+    assert.deepEqual(overDonated(wiring, [0, 1, 2]), [0, 2, 1]);
+    assert.ok(peakAlong(wiring, [0, 2, 1]) < peakAlong(wiring, [0, 1, 2]));
   });
 
   for (const [name, program] of [
