@@ -19,6 +19,8 @@ const bytes: Key = (b) => -b.bytes;
 const born: Key = (b) => b.born;
 const life: Key = (b) => b.born - b.dies;
 const area: Key = (b) => b.bytes * (b.born - b.dies);
+/** Between size and area: what a search places first too. */
+const weight: Key = (b) => -b.bytes * Math.sqrt(Math.max(0, b.dies - b.born));
 
 /** Both tie rules are kept for sizes: on one trace of 18,692 buffers they are 1.033 and 1.0076 times the bound. */
 export const orderings: readonly (readonly [Key, Key])[] = [
@@ -27,6 +29,7 @@ export const orderings: readonly (readonly [Key, Key])[] = [
   [area, born],
   [life, bytes],
   [born, bytes],
+  [weight, born],
 ];
 
 /** Positions of `buffers` by the first key, ties by the second, then by position. */

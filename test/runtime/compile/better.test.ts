@@ -39,7 +39,7 @@ async function searched(): Promise<void> {
 }
 
 describe('better plans', function () {
-  this.timeout(60_000);
+  this.timeout(300_000);
 
   it('are the same every time, never worse, and lower where orders matter', () => {
     let lower = 0;
