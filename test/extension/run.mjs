@@ -146,11 +146,13 @@ async function inHost({ name, browser, workspace, extension, suite, work }) {
     ];
     await page.goto(`${server.url}/?folder=${encodeURIComponent(workspace)}&payload=${encodeURIComponent(JSON.stringify(payload))}`);
     // The editor may ask about unsaved files before it ends: the results are what is waited for.
-    const code = await Promise.race([end, written(results, 480_000)]);
+    const code = await Promise.race([end, written(results, 900_000)]);
     if (!existsSync(results)) {
       const picture = path.join(os.tmpdir(), `tidemark-e2e-${name}.png`);
-      await page.screenshot({ path: picture });
-      return { passed: [], failures: [`the suite gave no results (exit ${code}); picture: ${picture}\n${words.slice(-30).join('\n')}`] };
+      await page.screenshot({ path: picture }).catch(() => undefined);
+      const { passed, failures } = JSON.parse(await readFile(`${results}.part`, 'utf8').catch(() => '{"passed":[],"failures":[]}'));
+      const end = `the suite did not end (${code}) after ${passed.length} tests passed, the last: ${passed.at(-1) ?? 'none'}; picture: ${picture}`;
+      return { passed, failures: [...failures, `${end}\n${words.slice(-30).join('\n')}`] };
     }
     const counts = JSON.parse(await readFile(results, 'utf8'));
     if (external.length > 0) counts.failures.push(`something called ${external[0]}`);

@@ -18,14 +18,22 @@ export async function run(): Promise<void> {
   }
   const failures: string[] = [];
   const passed: string[] = [];
+  const results = process.env['TIDEMARK_E2E_RESULTS']!;
+  // After each test: where time runs out, what was tested until then is told.
+  const write = (): void => writeFileSync(`${results}.part`, JSON.stringify({ passed, failures }));
+  write();
   await new Promise<void>((resolve) => {
     mocha
       .run(() => resolve())
-      .on('pass', (test) => passed.push(`${test.fullTitle()} (${test.duration ?? 0} ms)`))
-      .on('fail', (test, error: Error) => failures.push(`${test.fullTitle()}: ${error.stack ?? error.message}`));
+      .on('pass', (test) => {
+        passed.push(`${test.fullTitle()} (${test.duration ?? 0} ms)`);
+        write();
+      })
+      .on('fail', (test, error: Error) => {
+        failures.push(`${test.fullTitle()}: ${error.stack ?? error.message}`);
+        write();
+      });
   });
-  const results = process.env['TIDEMARK_E2E_RESULTS']!;
-  writeFileSync(`${results}.part`, JSON.stringify({ passed, failures }));
   renameSync(`${results}.part`, results);
   if (failures.length > 0) throw new Error(`${failures.length} failed`);
 }
