@@ -153,10 +153,29 @@ function callsOf(value: unknown, index: number, faults: string[]): LibraryModel[
         : aliases === undefined
           ? {}
           : { result: aliases }),
-      ...(spec['scope'] === true ? { role: { kind: 'scope', async: false } } : {}),
+      ...roleOf(spec, `libraries[${index}].calls.${name}`, faults),
     };
   }
   return calls;
+}
+
+const transformations = new Set<unknown>(['grad', 'valueAndGrad', 'vmap', 'checkpoint', 'other']);
+const isTransformation = (value: unknown): value is Extract<NonNullable<Call['role']>, { kind: 'transforms' }>['how'] =>
+  transformations.has(value);
+
+/** What else a call is: a scope, a compiler of functions, one that makes another function of its argument, or one that traces it. */
+function roleOf(spec: Readonly<Record<string, unknown>>, path: string, faults: string[]): Pick<Call, 'role' | 'result'> {
+  const at = (value: unknown): number => (typeof value === 'number' ? value : 0);
+  const { scope, compiles, transforms, traces } = spec;
+  if (scope === true) return { role: { kind: 'scope', async: false } };
+  if (compiles === true || isRecord(compiles)) {
+    const given = isRecord(compiles) ? compiles : {};
+    const options = typeof given['options'] === 'number' ? given['options'] : 1;
+    return { result: 'unknown', role: { kind: 'compiles', function: at(given['function']), options, caches: true } };
+  }
+  if (isTransformation(transforms)) return { result: 'unknown', role: { kind: 'transforms', how: transforms, function: 0 } };
+  if (transforms !== undefined) faults.push(`${path}.transforms: ${[...transformations].join(', ')} are known`);
+  return typeof traces === 'number' ? { role: { kind: 'traces', function: traces } } : {};
 }
 
 const isVerb = (value: unknown): value is NonNullable<NonNullable<Call['arguments']>[number]> => verbs.has(value);

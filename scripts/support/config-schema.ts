@@ -36,6 +36,25 @@ const call = {
       ],
     },
     scope: { type: 'boolean', description: 'Frees what its callback made, but the result.' },
+    compiles: {
+      description: 'Makes a compiled function of its argument, as `jit` does; its options may donate arguments.',
+      oneOf: [
+        { type: 'boolean' },
+        {
+          type: 'object',
+          properties: {
+            function: { type: 'integer', minimum: 0, description: 'Which argument is the function; 0 when absent.' },
+            options: { type: 'integer', minimum: 0, description: 'Which argument holds the options; 1 when absent.' },
+          },
+          additionalProperties: false,
+        },
+      ],
+    },
+    transforms: {
+      enum: ['grad', 'valueAndGrad', 'vmap', 'checkpoint', 'other'],
+      description: 'Makes another function of its first argument, which it traces when called.',
+    },
+    traces: { type: 'integer', minimum: 0, description: 'Traces the function that is this argument, at the call.' },
   },
 };
 

@@ -20,7 +20,13 @@ const good: Readonly<Record<string, unknown>> = {
         arrays: ['Table'],
         convention: 'borrows',
         free: ['close'],
-        calls: { 'Table.take': { arguments: { receiver: 'consumes', 0: 'reads' }, result: 'creates' }, same: { result: { aliases: 0 } } },
+        calls: {
+          'Table.take': { arguments: { receiver: 'consumes', 0: 'reads' }, result: 'creates' },
+          same: { result: { aliases: 0 } },
+          compile: { compiles: { options: 2 } },
+          derive: { transforms: 'grad' },
+          loop: { traces: 1 },
+        },
       },
     ],
   },
@@ -33,6 +39,7 @@ const bad: Readonly<Record<string, unknown>> = {
   'a library without modules': { libraries: [{ arrays: ['Table'] }] },
   'a library that is a name': { libraries: ['@acme/arrays'] },
   'an unknown verb': { libraries: [{ modules: ['a'], calls: { f: { arguments: { 0: 'eats' } } } }] },
+  'an unknown transformation': { libraries: [{ modules: ['a'], calls: { f: { transforms: 'melt' } } }] },
   'a call that is a word': { libraries: [{ modules: ['a'], calls: { f: 'creates' } }] },
 };
 
