@@ -80,10 +80,13 @@ export async function looksRun({ browser, training, vsix }) {
           .first()
           .waitFor({ timeout: 120_000 });
         await goTo(page, '51:9');
-        await page.locator('.monaco-editor [class*="ced-"]').first().waitFor({ timeout: 15_000 });
-        await page.waitForTimeout(1200);
+        // After a reload the numbers are there at once; underlines come with the analysis.
+        let lines = [];
+        for (const end = Date.now() + 120_000; lines.length === 0 && Date.now() < end;) {
+          await page.waitForTimeout(500);
+          lines = await page.evaluate(measuredContrast);
+        }
         await picture(`editor-${name}`);
-        const lines = await page.evaluate(measuredContrast);
         if (lines.length === 0) throw new Error('no underline is drawn');
         const faint = lines.filter(({ ratio }) => ratio < leastContrast);
         if (faint.length > 0) throw new Error(`${JSON.stringify(faint)} below ${leastContrast}:1`);
