@@ -36,6 +36,8 @@ interface Open {
 
 /** The largest buffer before the adapter is known: every adapter seen has more. */
 const assumedSlabBytes = 2 ** 30 - 256;
+/** Bytes of the buffers that are kept for reading. */
+const smallRead = 256;
 /** Iterations of a loop between looks at its predicate. */
 const encodedAtOnce = 4096;
 
@@ -54,6 +56,8 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   /** Work that has to wait, in order; undefined when there is none and work is done at once. */
   let tail: Promise<void> | undefined;
   let freed = false;
+  /** Buffers for reading single numbers, kept: destroying one would cost a submit. */
+  const idleStaging: GPUBuffer[] = [];
   /** Programs whose pipelines were looked for before their first run. */
   const prepared = new WeakSet<Executable>();
   let lose: (reason: string) => void = () => undefined;
@@ -187,19 +191,26 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const readNow = (spot: Spot, bytes: number): Promise<ArrayBuffer> => {
     const { device } = ready();
     const padded = Math.ceil(bytes / 4) * 4;
-    const staging = device.createBuffer({
-      size: padded,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-      label: 'tidemark readback',
-    });
+    const small = padded <= smallRead;
+    const staging =
+      (small ? idleStaging.pop() : undefined) ??
+      device.createBuffer({
+        size: small ? smallRead : padded,
+        usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+        label: 'tidemark readback',
+      });
     const encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(slabs.get(spot.slab)!, spot.offset, staging, 0, padded);
     device.queue.submit([encoder.finish()]);
     freed = false;
-    const mapped = staging.mapAsync(GPUMapMode.READ).then(() => {
-      const copy = staging.getMappedRange().slice(0, padded);
-      staging.destroy();
-      flushSoon();
+    const mapped = staging.mapAsync(GPUMapMode.READ, 0, padded).then(() => {
+      const copy = staging.getMappedRange(0, padded).slice(0);
+      staging.unmap();
+      if (small) idleStaging.push(staging);
+      else {
+        staging.destroy();
+        flushSoon();
+      }
       return copy;
     });
     return quietly(mapped);
