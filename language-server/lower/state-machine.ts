@@ -54,16 +54,15 @@ function compiledOf(node: ts.Expression | undefined): Compiled | undefined {
   const states = machine?.parameters[0]?.name;
   if (body === undefined || machine === undefined || states === undefined || !ts.isIdentifier(states)) return undefined;
   const [first] = machine.body.statements;
-  const cases =
+  const clauses: readonly { readonly label: number | undefined; readonly statements: readonly ts.Statement[] }[] =
     machine.body.statements.length === 1 && first !== undefined && ts.isSwitchStatement(first)
       ? first.caseBlock.clauses.map((clause) => ({
           label: ts.isCaseClause(clause) ? numberOf(clause.expression) : undefined,
           statements: clause.statements,
         }))
       : [{ label: 0, statements: machine.body.statements }];
-  return cases.length > 0 && cases.every((one_): one_ is Case => one_.label !== undefined)
-    ? { before: body.statements.slice(0, -1), states, cases }
-    : undefined;
+  const cases = clauses.filter((clause): clause is Case => clause.label !== undefined);
+  return cases.length > 0 && cases.length === clauses.length ? { before: body.statements.slice(0, -1), states, cases } : undefined;
 }
 
 /** The function that a call of a compiler's helper is given last; `tslib.__awaiter` is one too. */
