@@ -13,10 +13,11 @@ changes as an array: its values may change without a new trace.`,
   *check(context) {
     for (const { span, jit, name, programs, examples } of retraces(analysisOf(context))) {
       if (span.file !== context.unit.file) continue;
+      const sameShapes = new Set(examples.map(shapes)).size === 1;
       yield {
         span,
-        message: `${name === '' ? 'the compiled function' : `\`${name}\``} is traced again for every new shape that reaches this call: at least ${programs} programs`,
-        notes: [{ span: jit, text: `compiled here; called with ${examples.map(shapes).join(', then ')}` }],
+        message: `${name === '' ? 'the compiled function' : `\`${name}\``} is traced again for every new ${sameShapes ? 'static argument' : 'shape'} that reaches this call: at least ${programs} programs`,
+        notes: [{ span: jit, text: sameShapes ? 'compiled here' : `compiled here; called with ${examples.map(shapes).join(', then ')}` }],
         intents: [],
       };
     }
