@@ -5,15 +5,16 @@
  * is queued in order. The same queue holds what has to wait for a number from the GPU (the predicate of a loop of unknown
  * length). Slabs are bound whole; where arrays begin is given per dispatch (immediates, or a table where those are not
  * to be had). Pipelines have explicit layouts and are found again by their text.
- * Depends on: core, compile, backend, adapter, pipelines, recorder.
+ * Depends on: core, compile, backend, adapter, pipelines, recorder, wanted.
  */
 import { deviceLost } from '../core/errors.ts';
 import type { Executable, Step } from '../compile/executable.ts';
 import type { Found } from './adapter.ts';
 import type { Backend, Resolve, Spot } from './backend.ts';
-import { makePipelines, type Pipelines, type Wanted } from './pipelines.ts';
-import { boundFor, makeRecorder } from './recorder.ts';
+import { makePipelines, type Pipelines } from './pipelines.ts';
+import { makeRecorder } from './recorder.ts';
 import { paced, turn } from './waiting.ts';
+import { wantedBy } from './wanted.ts';
 
 export interface WebGPUOptions {
   readonly find: () => Promise<Found>;
@@ -348,26 +349,6 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       );
     },
   };
-}
-
-/** What the launches of the first run need; what later ones need besides (other slabs) is made then. */
-function wantedBy(steps: readonly Step[], resolve: Resolve, loops: number[] = []): Wanted[] {
-  return steps.flatMap((step): Wanted[] => {
-    switch (step.kind) {
-      case 'launch': {
-        const { kernel, at, aligned } = step;
-        if (kernel.extents.includes(0)) return [];
-        return [{ kernel, aligned, slabs: boundFor(at.map((location) => resolve(location, loops))).slabs }];
-      }
-      case 'loop':
-        loops[step.loop] = 0;
-        return wantedBy(step.body, resolve, loops);
-      case 'while':
-        return wantedBy([...step.condition, ...step.body], resolve, loops);
-      case 'choice':
-        return wantedBy(step.branches.flat(), resolve, loops);
-    }
-  });
 }
 
 const waits = (step: Step): boolean => step.kind === 'while' || step.kind === 'choice' || (step.kind === 'loop' && step.body.some(waits));
