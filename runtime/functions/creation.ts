@@ -9,7 +9,7 @@ import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import type { HostArray } from '../core/interpreter.ts';
 import { composed, lift, scalarOf, type ArrayLike } from '../ops/apply.ts';
 import { where } from '../ops/elementwise.ts';
-import { countArg, optionsOf, shapeArg } from '../ops/options.ts';
+import { countArg, optionsOf, shapeArg, sizeArg } from '../ops/options.ts';
 import * as shapes from '../ops/shape.ts';
 import { constantValue, dtypeArg, Value, type DTypeArg } from '../ops/value.ts';
 
@@ -251,8 +251,8 @@ export const geomspace = composed(
 /** Ones on a diagonal: `eye(n)`, `eye(n, m)`, `eye(n, dtype)`, `eye(n, m, { dtype })`. */
 export function eye(rows: number, columns?: number | DTypeArg, options?: DTypeArg): Value {
   const width = typeof columns === 'number' ? columns : rows;
-  countArg('eye', 'rows', rows);
-  countArg('eye', 'columns', width);
+  sizeArg('eye', 'rows', rows);
+  sizeArg('eye', 'columns', width);
   return diagonalOnes(rows, width, 0, typeOption('eye', typeof columns === 'number' ? options : (columns ?? options), 'float32'));
 }
 /** A square array with ones on its diagonal. */
@@ -267,8 +267,8 @@ const diagonalOnes = composed('eye', (rows: number, columns: number, k: number, 
 
 /** Ones on and below the k-th diagonal. */
 export const tri = composed('tri', (rows: number, columns: number = rows, k: number = 0, options?: DTypeArg): Value => {
-  countArg('tri', 'rows', rows);
-  countArg('tri', 'columns', columns);
+  sizeArg('tri', 'rows', rows);
+  sizeArg('tri', 'columns', columns);
   countArg('tri', 'k', k, -Infinity);
   return shapes
     .iota([rows, columns], 0, 'int32')

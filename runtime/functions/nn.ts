@@ -27,7 +27,7 @@ import {
   add,
 } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
-import { countArg, optionsOf } from '../ops/options.ts';
+import { optionsOf, sizeArg } from '../ops/options.ts';
 import { axesOf, max, mean, sum, type Axis, type ReduceOptions } from '../ops/reduce.ts';
 import { iota, sliceAlong } from '../ops/shape.ts';
 import { stopGradient } from './basic.ts';
@@ -181,7 +181,7 @@ export const standardize = composed(
 /** A row of zeros with a 1 at the index, per element; all zeros for an index outside. */
 export const oneHot = composed('oneHot', (x: ArrayLike, classes: number, dtype?: DTypeArg): Value => {
   const value = lift(x);
-  countArg('oneHot', 'classes', classes);
+  sizeArg('oneHot', 'classes', classes);
   const type: DType = dtypeArg(dtype, 'float32');
   const shape = [...value.shape, classes];
   return value

@@ -2,8 +2,9 @@
  * Checks what people pass beside arrays: options by name, shapes, and whole numbers.
  *
  * A function lists its options with their defaults; a name that isn't among them is an error that lists those that are.
- * So a misspelt option is never silence. Depends on: core.
+ * So a misspelt option is never silence. Sizes may be symbolic, as the analysis has them. Depends on: core.
  */
+import type { Dim } from '../core/dim.ts';
 import { argumentWrong, describe } from '../core/errors.ts';
 
 /** The given options over the defaults. An option without a default is listed with undefined. */
@@ -28,11 +29,19 @@ export function shapeArg(operation: string, shape: unknown): readonly number[] {
   const list: unknown = typeof shape === 'number' ? [shape] : shape;
   if (!Array.isArray(list))
     throw argumentWrong(operation, `${describe(shape)} as a shape`, 'a shape is a list like [2, 3], or [] for a single element');
-  const wrong = list.find((extent) => !(typeof extent === 'number' && Number.isInteger(extent) && extent >= 0));
-  if (wrong !== undefined || list.includes(undefined))
+  if (!list.every(isSize))
     throw argumentWrong(operation, `the shape [${list.map(String).join(',')}]`, 'dimensions are whole numbers from 0');
   return list as readonly number[];
 }
+
+const isSize = (extent: unknown): extent is Dim =>
+  typeof extent === 'number'
+    ? Number.isInteger(extent) && extent >= 0
+    : typeof extent === 'object' && extent !== null && 'terms' in extent && extent.terms instanceof Map;
+
+/** The length of an axis. */
+export const sizeArg = (operation: string, name: string, value: unknown): number =>
+  isSize(value) ? (value as number) : countArg(operation, name, value);
 
 /** A whole number of at least `least`. */
 export function countArg(operation: string, name: string, value: unknown, least = 0): number {
