@@ -109,7 +109,7 @@ function compute(world: LibraryWorld, call: LibraryCall, model: LibraryModel): u
   if (made !== undefined) return made;
   const method = onArray && isArray(call.receiver);
   const name = call.name.slice(call.name.lastIndexOf('.') + 1);
-  const own: unknown = method ? Reflect.get(call.receiver as object, name) : runtimeFunction(call.name);
+  const own: unknown = method ? Reflect.get(call.receiver as object, name) : (runtimeFunction(call.name) ?? ofResult(call.receiver, name));
   if (typeof own !== 'function') return unknownResult(world, call, `what \`${call.name}\` yields`);
   // Trees are the host's: what is in them doesn't matter.
   if (call.name.startsWith('tree.')) return world.placed(call, () => (own as AnyFunction)(...call.args));
@@ -126,6 +126,10 @@ function compute(world: LibraryWorld, call: LibraryCall, model: LibraryModel): u
     return unknownResult(world, call, `what \`${call.name}\` yields`);
   }
 }
+
+/** A method of what the runtime itself returned: `set` of `x.at([0, 2])`. */
+const ofResult = (receiver: unknown, name: string): unknown =>
+  typeof receiver === 'object' && receiver !== null && Object.hasOwn(receiver, name) ? Reflect.get(receiver, name) : undefined;
 
 /** Arrays are made of a shape whatever their contents; a shape may be symbolic. */
 function creation(world: LibraryWorld, call: LibraryCall): unknown {

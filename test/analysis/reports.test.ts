@@ -1,11 +1,13 @@
 /**
  * What surprised users of array libraries, as programs that the analysis reads: the mistake marked on its line, with words.
  *
- * Each title names the public report (owner/project#number) that told of it; `test/runtime/surprises.test.ts` runs the others.
- * Depends on: support.
+ * Each title names the public report (owner/project#number) that told of it; `surprises` and `reports` of test/runtime run the others.
+ * Depends on: language-server (workspace), support.
  */
 import assert from 'node:assert/strict';
-import type { Diagnostic } from '../../language-server/protocol.ts';
+import { join, resolve } from 'node:path';
+import type { Diagnostic, ServerSettings } from '../../language-server/protocol.ts';
+import { createWorkspace, type Workspace } from '../../language-server/workspace.ts';
 import { checkAll } from '../support/check.ts';
 
 interface Report {
@@ -290,5 +292,107 @@ describe('reports of users, read by the analysis', function () {
           JSON.stringify(own.flatMap(({ fixes }) => fixes)),
         );
     });
+  });
+});
+
+const folder = resolve(import.meta.dirname, '..', 'cases');
+const shown = join(folder, 'shown.ts');
+const never = { isCancelled: false };
+/** What the types of the corpus leave out. */
+const more = `
+declare module 'tidemark' {
+  interface At {
+    set(value: Array | number): Array;
+  }
+  interface Array {
+    at(...index: (number | readonly number[])[]): At;
+    less(other: number): Array;
+  }
+  namespace lax {
+    function cond<T>(test: Array, yes: (x: T) => T, no: (x: T) => T, x: T): T;
+    function map(f: (x: Array) => Array, xs: Array, options?: { batchSize?: number }): Array;
+  }
+}`;
+
+function opened(text: string, settings: ServerSettings = {}): Workspace {
+  const workspace = createWorkspace({ cwd: folder });
+  workspace.setSettings(settings);
+  workspace.setText(shown, `${text}${more}`);
+  return workspace;
+}
+
+describe('reports of users, answered before anything runs', function () {
+  this.timeout(120_000);
+  const updates = `
+import { jit, lax, np, vmap, type Array } from 'tidemark';
+export const inPlace = jit((x: Array): Array => x.at([0, 4], []).set(0), { donateArgnums: 0 });
+export const copying = jit((x: Array) => [x.at([0, 4], []).set(0), x] as const);
+export const rows = jit((x: Array, at: Array): Array => vmap((k: Array) => lax.dynamicUpdateSlice(x, np.zeros([1]), [k]))(at));
+export function main(): void {
+  using x = np.ones([1024, 1024]);
+  const [changed, same] = copying(x);
+  changed.dispose();
+  same.dispose();
+  inPlace(np.ones([1024, 1024])).dispose();
+  using y = np.ones([8192]);
+  using at = np.arange(8192);
+  rows(y, at).dispose();
+}
+`;
+
+  it('jax#9132: an update in place takes no bytes, one out of place those of the array', async () => {
+    const facts = await opened(updates).functions(never, shown);
+    const peakOf = (wanted: string): number => facts.find(({ name }) => name === wanted)!.staticPeakBytes!;
+    assert.equal(peakOf('inPlace'), 4 * 2 ** 20);
+    assert.equal(peakOf('copying'), 8 * 2 ** 20);
+  });
+
+  it('jax#23358: a batched update of one row is over the budget before it runs, at its call', async () => {
+    const found = await opened(updates, { memoryBudget: '64MiB' }).diagnostics(never, shown);
+    const [over, ...others] = found.filter(({ rule }) => rule === 'peak-over-budget');
+    assert.deepEqual(others, []);
+    assert.equal(over!.line, 14);
+    assert.match(over!.message, /^2\d\d\.\d MiB are in use here, above the budget of 64\.0 MiB/);
+  });
+
+  it('jax#11319, jax#14808: the peaks of a map at once and in batches stand side by side', async () => {
+    const facts = await opened(`
+import { jit, vmap, lax, np, type Array } from 'tidemark';
+const score = (x: Array): Array => np.tanh(x.reshape([256, 1]).matmul(x.reshape([1, 256]))).sum();
+export const all = jit((xs: Array): Array => vmap(score)(xs));
+export const batches = jit((xs: Array): Array => lax.map(score, xs, { batchSize: 4 }));
+export function main(): void {
+  using x = np.ones([1024, 256]);
+  all(x).dispose();
+  batches(x).dispose();
+}
+`).functions(never, shown);
+    const peakOf = (wanted: string): number => facts.find(({ name }) => name === wanted)!.staticPeakBytes!;
+    assert.ok(peakOf('all') > 256 * 2 ** 20 && peakOf('batches') < 4 * 2 ** 20, `${peakOf('all')} and ${peakOf('batches')} bytes`);
+  });
+
+  it('PyAutoFit PR 1453, tsim PR 84, aimz#227: the peak as a formula of the batch: what is fixed, and what each adds', async () => {
+    const facts = await opened(`
+import { np } from 'tidemark';
+export function probe(batch: number): void {
+  using w = np.ones([784, 256]);
+  using x = np.ones([batch, 784]);
+  using y = x.matmul(w);
+  console.log(y.shape);
+}
+`).functions(never, shown);
+    assert.equal(facts.find(({ name }) => name === 'probe')!.staticPeak, `${4 * (784 + 256)}·batch + ${4 * 784 * 256}`);
+  });
+
+  it('jax#38145: a loop whose body may pass its carry through is planned without a copy', async () => {
+    const facts = await opened(`
+import { jit, lax, np, type Array } from 'tidemark';
+const body = (i: Array, c: Array): Array => lax.cond(i.less(4), (v: Array) => v.add(1), (v: Array) => v, c);
+export const f = jit((x: Array): Array => lax.foriLoop(0, 8, body, x), { donateArgnums: 0 });
+export function main(): void {
+  f(np.ones([256, 256])).dispose();
+}
+`).functions(never, shown);
+    assert.equal(facts.find(({ name }) => name === 'f')!.compiled!.copies, 0);
   });
 });
