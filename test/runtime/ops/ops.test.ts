@@ -184,5 +184,52 @@ describe('table of ops', () => {
               near(numbersOf(batch), loop, 1e-5, `${title}, batched ${chosen.join()}${last ? ' at the last axis' : ''}`);
             }
         });
+
+      if (sample.operands.length > 0) {
+        const every = sample.operands.map((_, k) => k);
+        // Whole numbers and truths come in another order in other rows.
+        const varied = (operand: Operand, k: number, row: number): Value => {
+          const values = contents(operand, k + 1);
+          return made(
+            operand,
+            isFloat(operand.dtype ?? 'float32') ? values.map((v) => v + 0.02 * row) : row % 2 ? values.toReversed() : values,
+          );
+        };
+
+        it(`${title}: a batch of batches is what two loops give`, () => {
+          const [outer, inner] = [2, 3];
+          const cell = (k: number, i: number, j: number): Value => varied(sample.operands[k]!, k, i * inner + j);
+          // The inner batch lies at the last axis of the first operand, and at the first of the others.
+          const axes = every.map((k) => (k === 0 ? sample.operands[0]!.shape.length : 0));
+          const operands = every.map((k) =>
+            stack(
+              Array.from({ length: outer }, (_, i) =>
+                stack(
+                  Array.from({ length: inner }, (_, j) => cell(k, i, j)),
+                  axes[k],
+                ),
+              ),
+            ),
+          );
+          const batch = vmap(vmap((...xs: unknown[]) => run(entry, xs as Value[], sample), axes))(...operands) as Value;
+          const loops = Array.from({ length: outer * inner }, (_, at) =>
+            numbersOf(
+              run(
+                entry,
+                every.map((k) => cell(k, Math.floor(at / inner), at % inner)),
+                sample,
+              ),
+            ),
+          ).flatMap((part) => [...part]);
+          near(numbersOf(batch), loops, 1e-5, title);
+        });
+
+        it(`${title}: a batch of nothing is nothing, with the shape of its elements`, () => {
+          const one = run(entry, operandsOf(sample), sample);
+          const none = sample.operands.map(({ shape, dtype }) => array([], { shape: [0, ...shape], dtype: dtype ?? 'float32' }));
+          const batch = vmap((...xs: unknown[]) => run(entry, xs as Value[], sample))(...none) as Value;
+          assert.deepEqual([batch.shape, batch.dtype, [...numbersOf(batch)]], [[0, ...one.shape], one.dtype, []]);
+        });
+      }
     });
 });
