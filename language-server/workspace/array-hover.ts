@@ -16,7 +16,7 @@ import { reuseOf, type Reuse } from '../../runtime/events/reuse.ts';
 import { reference } from '../compiled/explain.ts';
 import type { Life } from '../compiled/ledger.ts';
 import { reads, type LoweredFunction, type Local, type Project, type Span, type Unit } from '../lower/ir.ts';
-import type { Analysis } from '../memory/analysis.ts';
+import { spanKey, type Analysis } from '../memory/analysis.ts';
 import { find, usesOf, type Found } from './array-life.ts';
 import { assignedAt, plannedCalls, variableAt, type PlannedCall } from './explained.ts';
 
@@ -45,7 +45,7 @@ export function hoverAt(context: HoverContext, offset: number): string | undefin
     ...bytesRows(avals, fact.type.holds === 'tree'),
     ...lifeRows(found, context.lineOf),
     ...holderRows(found),
-    ...freedRows(found, lives, context.lineOf),
+    ...freedRows(found, lives, analysis === undefined ? [] : givenAway(analysis, found), context.lineOf),
     ...inside.memory.slice(0, mostRows).map((text) => ['memory', text] as const),
     ...(inside.memory.length > mostRows ? [['', `and ${inside.memory.length - mostRows} more`] as const] : []),
     ...inside.copies.slice(0, mostRows).map((text) => ['copied', text] as const),
@@ -138,12 +138,37 @@ function localName(fn: LoweredFunction, local: Local): string {
   return '…';
 }
 
-function freedRows(found: Found, lives: readonly Life[], lineOf: HoverContext['lineOf']): readonly Row[] {
+/** Compiled calls here that the local is passed to and donated by: what a function gives away of what it was given. */
+function givenAway({ exploration }: Analysis, { fn, local }: Found): readonly Span[] {
+  const events = fn.blocks.flatMap((block) => block.events);
+  const same = new Set<Local>([local]);
+  for (const event of events) if (event.kind === 'copy' && event.from === local) same.add(event.to);
+  const calls = exploration.runs.flatMap((run) => run.calls);
+  return events.flatMap((event) =>
+    event.kind === 'call' &&
+    event.arguments.some(
+      (argument, position) =>
+        same.has(argument.local) &&
+        calls.some(
+          ({ span, leaves }) =>
+            spanKey(span) === spanKey(event.span) && leaves.some((leaf) => leaf.argument === position && leaf.donated !== undefined),
+        ),
+    )
+      ? [event.span]
+      : [],
+  );
+}
+
+function freedRows(found: Found, lives: readonly Life[], given: readonly Span[], lineOf: HoverContext['lineOf']): readonly Row[] {
   const { uses } = usesOf(found);
   const rows: Row[] = [];
   const linesOf = (how: string): readonly number[] => [...new Set(uses.filter((use) => use.how === how).map(({ span }) => lineOf(span)))];
   const donated = [
-    ...new Set([...linesOf('donates'), ...lives.flatMap(({ freed }) => (freed?.how === 'donated' ? [lineOf(freed.at)] : []))]),
+    ...new Set([
+      ...linesOf('donates'),
+      ...given.map(lineOf),
+      ...lives.flatMap(({ freed }) => (freed?.how === 'donated' ? [lineOf(freed.at)] : [])),
+    ]),
   ];
   if (donated.length > 0) rows.push(['donated', `on line ${donated.join(', ')}`]);
   else if (lives.length > 0) rows.push(['donated', 'no']);

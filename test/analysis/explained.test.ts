@@ -81,6 +81,25 @@ describe('hover of an array', () => {
     );
   });
 
+  it('says of a parameter that the function gives it away (liesel PR 272, elegy PR 226, crazyflow PR 110)', async () => {
+    const source = `import { jit, np, type Array } from 'tidemark';
+const factor = jit((a: Array, b: Array): Array => a.matmul(b), { donateArgnums: 0 });
+export function solve(matrix: Array, right: Array): Array {
+  return factor(matrix, right);
+}
+export function main(): void {
+  using right = np.ones([64, 64]);
+  solve(np.ones([64, 64]), right).dispose();
+}
+`;
+    const workspace = createWorkspace({ cwd: cases });
+    workspace.setText(file, source);
+    const columnOf = (word: string): number => source.split('\n')[2]!.indexOf(word) + 1;
+    const of = async (word: string): Promise<string> => (await workspace.hover(never, file, { line: 3, column: columnOf(word) })) ?? '';
+    assert.ok(rows(await of('matrix')).includes('| donated | on line 4 |'), await of('matrix'));
+    assert.doesNotMatch(await of('right'), /donated/);
+  });
+
   it('says nothing of what is no array', async () => assert.equal(await hovered('main'), ''));
 });
 
