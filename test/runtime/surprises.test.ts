@@ -281,7 +281,7 @@ describe('surprises', () => {
     assert.deepEqual([...numbersOf(y)], [1, 2]);
   });
 
-  it('jax#19213, jax#19035: a memory setting that comes too late is an error', async () => {
+  it('jax#19213, jax#19035, CrossQ#7: a memory setting that comes too late is an error', async () => {
     np.ones([2]);
     await assert.rejects(init({ memory: { preallocate: true } }), /memory\.preallocate/);
   });
