@@ -41,6 +41,7 @@ describe('Training in the editor', function () {
       document.uri,
       found.range,
       'quickfix',
+      20, // edits are resolved for so many
     );
     const fix = fixes.find(({ title }) => title === 'donate arguments 0, 1 of `step`');
     assert.ok(fix?.edit, fixes.map(({ title }) => title).join());

@@ -43,6 +43,7 @@ describe('Tidemark in the editor', () => {
       document.uri,
       found.range,
       'quickfix',
+      20, // edits are resolved for so many
     );
     const fix = fixes.find(({ edit: change, disabled }) => change !== undefined && disabled === undefined);
     assert.ok(fix?.edit, fixes.map(({ title }) => title).join());
