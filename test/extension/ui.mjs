@@ -145,12 +145,22 @@ export async function palette(page, words) {
   await page.keyboard.press('Enter');
 }
 
+/** A window that is still loading may lose the first keys: asked again then. */
 export async function openFile(page, name) {
-  await page.keyboard.press('Control+P');
-  const box = page.locator('.quick-input-widget input').first();
-  await box.waitFor({ timeout: 30_000 });
-  await box.fill(name);
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor({ timeout: 30_000 });
-  await page.keyboard.press('Enter');
-  await page.locator('.tab', { hasText: name }).first().waitFor({ timeout: 30_000 });
+  const tab = page.locator('.tab', { hasText: name }).first();
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await page.keyboard.press('Control+P');
+      const box = page.locator('.quick-input-widget input').first();
+      await box.waitFor({ timeout: 15_000 });
+      await box.fill(name);
+      await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor({ timeout: 15_000 });
+      await page.keyboard.press('Enter');
+      await tab.waitFor({ timeout: 15_000 });
+      return;
+    } catch (error) {
+      if (attempt === 4) throw error;
+      await page.keyboard.press('Escape');
+    }
+  }
 }
