@@ -391,6 +391,7 @@ function optionsOf({ initializationOptions }: InitializeParams): InitializationO
   const given = (initializationOptions ?? {}) as Partial<InitializationOptions>;
   return {
     trusted: given.trusted === true,
+    links: given.links === true,
     ...(typeof given.storage === 'string' ? { storage: given.storage } : {}),
     ...(given.settings === undefined ? {} : { settings: given.settings }),
   };
