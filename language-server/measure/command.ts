@@ -58,8 +58,15 @@ const root = packageRoot();
  */
 function instrument(): readonly string[] {
   const source = join(root, 'runtime', 'instrument', 'register.ts');
-  if (!import.meta.url.endsWith('.ts') || !existsSync(source)) return [pathToFileURL(join(root, 'dist', 'runtime', 'register.js')).href];
-  const bundle = join(root, '.cache', 'instrument', 'register.js');
+  const built = join(root, 'dist', 'runtime', 'register.js');
+  return [pathToFileURL(fromSources(source) ? bundled(source, 'register.js', { keepNames: true }) : built).href];
+}
+
+const fromSources = (source: string): boolean => import.meta.url.endsWith('.ts') && existsSync(source);
+
+/** A bundle of `source` in the cache. */
+function bundled(source: string, name: string, options: object): string {
+  const bundle = join(root, '.cache', 'instrument', name);
   const esbuild = createRequire(import.meta.url)('esbuild') as { buildSync(options: object): unknown };
   esbuild.buildSync({
     entryPoints: [source],
@@ -68,10 +75,10 @@ function instrument(): readonly string[] {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    keepNames: true,
     logLevel: 'silent',
+    ...options,
   });
-  return [pathToFileURL(bundle).href];
+  return bundle;
 }
 
 /** What is injected into a page, as built; from the sources it is bundled first. */
@@ -114,20 +121,8 @@ function workingTsx(from: string): string | undefined {
 /** The loader as built; from the sources it is bundled first, since it runs where nothing loads TypeScript yet. */
 export function typescriptLoader(): string {
   const source = join(root, 'language-server', 'measure', 'typescript-loader.ts');
-  if (!import.meta.url.endsWith('.ts') || !existsSync(source)) return join(root, 'dist', 'typescript-loader.js');
-  const bundle = join(root, '.cache', 'instrument', 'typescript-loader.js');
-  const esbuild = createRequire(import.meta.url)('esbuild') as { buildSync(options: object): unknown };
-  esbuild.buildSync({
-    entryPoints: [source],
-    outfile: bundle,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: ['typescript'],
-    logLevel: 'silent',
-  });
-  return bundle;
+  const built = join(root, 'dist', 'typescript-loader.js');
+  return fromSources(source) ? bundled(source, 'typescript-loader.js', { external: ['typescript'] }) : built;
 }
 
 /**

@@ -3,13 +3,13 @@
  *
  * Depends on: core, ops, control, trace, transforms.
  */
+import type { KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
 import { argumentWrong, describe, functionArg } from '../core/errors.ts';
 import type { Parameter, Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, rebuild, type Structure } from '../core/tree.ts';
-import { applyAll } from '../ops/apply.ts';
 import { copy } from '../ops/elementwise.ts';
-import { apply, lift, type ArrayLike } from '../ops/apply.ts';
+import { apply, applyAll, lift, type ArrayLike } from '../ops/apply.ts';
 import { optionsOf } from '../ops/options.ts';
 import { Value } from '../ops/value.ts';
 import { closeTogether } from '../control/bodies.ts';
@@ -99,6 +99,21 @@ export interface WithGradient {
   defvjp(forward: Call, backward: (residuals: unknown, cotangents: unknown) => readonly unknown[]): void;
 }
 
+/** The function itself, traced; `structure` is that of its result. */
+function bodyOf(f: Call, withLeaves: (leaves: readonly Value[]) => readonly unknown[], avals: readonly KnownAval[]) {
+  let structure: Structure | undefined;
+  const body = trace(
+    nameOf(f),
+    (leaves) => {
+      const out = leavesOf(f(...withLeaves(leaves)), 'result');
+      structure = out.structure;
+      return out.values;
+    },
+    avals,
+  );
+  return { body, structure };
+}
+
 /** A function whose reverse mode is given by `defvjp`. */
 export function customVjp(f: Call): WithGradient {
   functionArg('customVjp', 'its function', f);
@@ -112,15 +127,8 @@ export function customVjp(f: Call): WithGradient {
       nameOf(f),
       (operands) => {
         const avals = values.map(knownAvalOf);
-        const body = trace(
-          nameOf(f),
-          (leaves) => {
-            const out = leavesOf(f(...withLeaves(leaves)), 'result');
-            result = out.structure;
-            return out.values;
-          },
-          avals,
-        );
+        const { body, structure } = bodyOf(f, withLeaves, avals);
+        result = structure;
         let residuals: Structure | undefined;
         const forwardBody = trace(
           `${nameOf(f)} forward`,
@@ -137,7 +145,7 @@ export function customVjp(f: Call): WithGradient {
           `${nameOf(f)} backward`,
           (leaves) => {
             const stored = leafCount(residuals!);
-            const cotangents = backward(rebuild(residuals!, leaves.slice(0, stored)), rebuild(result!, leaves.slice(stored)));
+            const cotangents = backward(rebuild(residuals!, leaves.slice(0, stored)), rebuild(structure!, leaves.slice(stored)));
             return cotangentLeaves(args, cotangents, values);
           },
           [...forwardBody.outputs.slice(count), ...body.outputs].map((atom) => atom.aval),
@@ -208,15 +216,8 @@ export function customJvp(f: Call): WithTangent {
       nameOf(f),
       (operands) => {
         const avals = values.map(knownAvalOf);
-        const body = trace(
-          nameOf(f),
-          (leaves) => {
-            const out = leavesOf(f(...withLeaves(leaves)), 'result');
-            result = out.structure;
-            return out.values;
-          },
-          avals,
-        );
+        const { body, structure } = bodyOf(f, withLeaves, avals);
+        result = structure;
         const floats = avals.filter((aval) => isFloat(aval.dtype));
         const tangent = trace(
           `${nameOf(f)} tangent`,
