@@ -49,7 +49,8 @@ class Cache {
   set(key: string, compiled: Compiled): Compiled {
     this.entries.set(key, compiled);
     if (this.entries.size > cacheEntries) {
-      const [oldest, old] = [...this.entries].find(([, entry]) => entry !== compiled)!;
+      // The first is never the new one: that is the last.
+      const [oldest, old] = this.entries.entries().next().value!;
       this.entries.delete(oldest);
       for (const array of old.captured.arrays) if (old.captured.own.includes(array.buffer)) array.dispose();
     }
@@ -60,6 +61,16 @@ class Cache {
   }
 }
 const cache = new Cache();
+
+const entryOf = (program: Program<Entry>, leaves: readonly Leaf[], result: Compiled['result']): Compiled => ({
+  executable: compileProgram(
+    program,
+    leaves.map((leaf) => leaf.donated),
+  ),
+  weak: weakOf(program as Program),
+  captured: capturesOf(program as Program),
+  result,
+});
 const literalsSeen = new Map<string, Set<string>>();
 
 const typeKey = (aval: KnownAval): string => `${printAval(aval)}${aval.weak ? '*' : ''}`;
@@ -108,15 +119,7 @@ function apply(op: Entry, operands: readonly Value[], parameters: Parameters, pl
         arrays.map(knownAvalOf),
       ),
     );
-    compiled = cache.set(key, {
-      executable: compileProgram(
-        program,
-        leaves.map((leaf) => leaf.donated),
-      ),
-      weak: weakOf(program as Program),
-      captured: capturesOf(program as Program),
-      result: undefined,
-    });
+    compiled = cache.set(key, entryOf(program, leaves, undefined));
   }
   return runCall({ executable: compiled.executable, leaves, captures: compiled.captured.arrays, weak: compiled.weak, place });
 }
@@ -211,15 +214,7 @@ function composed<A extends readonly unknown[], R>(name: string, f: (...args: A)
         arrays.map(knownAvalOf),
       ),
     );
-    compiled = cache.set(key, {
-      executable: compileProgram(
-        program,
-        leaves.map((leaf) => leaf.donated),
-      ),
-      weak: weakOf(program as Program),
-      captured: capturesOf(program as Program),
-      result,
-    });
+    compiled = cache.set(key, entryOf(program, leaves, result));
   }
   const outputs = runCall({ executable: compiled.executable, leaves, captures: compiled.captured.arrays, weak: compiled.weak, place });
   return rebuild(compiled.result!, outputs) as R;
