@@ -174,5 +174,7 @@ async function saved({ uri }: ProfileRequest): Promise<boolean> {
     void vscode.window.showInformationMessage(vscode.l10n.t('The file was saved. Profile it again from its own tab.'));
     return false;
   }
-  return vscode.workspace.saveAll(false);
+  if (await vscode.workspace.saveAll(false)) return true;
+  void vscode.window.showWarningMessage(vscode.l10n.t('Nothing was run, since a file could not be saved.'));
+  return false;
 }
