@@ -8,8 +8,7 @@
 import type { LibraryModel } from '../libraries/model.ts';
 import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
 import { finish, givenUp } from './aftermath.ts';
-import { Collector, factsOf } from './collector.ts';
-import type { Facts } from './facts.ts';
+import { Collector } from './collector.ts';
 import { noteForgotten } from './forgotten.ts';
 import { thisOf } from './frames.ts';
 import { beside } from './relevance.ts';
@@ -25,24 +24,6 @@ export interface Running {
   readonly limits?: Limits;
   /** Asked between entries; true stops the walk. */
   readonly cancelled?: () => boolean;
-}
-
-/** Everything the walk finds out about a project. */
-export function walkProject(project: Project, running: Running = {}): Facts {
-  const collectors: Collector[] = [];
-  for (const unit of project.units.values()) {
-    const walked = walkUnit(project, unit, running);
-    collectors.push(walked.collector);
-    for (const _ of walked.entries) if (running.cancelled?.()) break;
-  }
-  const visited = new Set(collectors.flatMap((collector) => [...collector.visited]));
-  const created = new Set(collectors.flatMap((collector) => [...collector.created]));
-  for (const unit of project.units.values()) {
-    const walked = walkLeftovers(project, unit, visited, created, running);
-    collectors.push(walked.collector);
-    for (const _ of walked.entries) if (running.cancelled?.()) break;
-  }
-  return factsOf(project, collectors);
 }
 
 export interface Walked {

@@ -56,9 +56,6 @@ class Cache {
     }
     return compiled;
   }
-  clear(): void {
-    this.entries.clear();
-  }
 }
 const cache = new Cache();
 
@@ -242,9 +239,3 @@ export const baseInterpreter: Interpreter = {
   composed,
 };
 setBaseInterpreter(baseInterpreter);
-
-/** Forgets every program that eager code compiled. */
-export function clearEagerPrograms(): void {
-  cache.clear();
-  literalsSeen.clear();
-}

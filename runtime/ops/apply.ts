@@ -5,7 +5,6 @@
  */
 import { currentInterpreter, placeInForce, type Numbers } from '../core/interpreter.ts';
 import { explained, notAnArray } from '../core/errors.ts';
-import type { Aval } from '../core/aval.ts';
 import { promote, type DType, type Typed } from '../core/dtype.ts';
 import type { Parameters } from '../core/program.ts';
 import { userPlace } from '../core/stack.ts';
@@ -84,8 +83,6 @@ function typeBeside(x: Value): Typed {
     ? { dtype: 'int32', weak: true }
     : { dtype, ...(weak ? { weak } : {}) };
 }
-
-export const withType = (aval: Aval, { dtype, weak }: Typed): Aval => ({ shape: aval.shape, dtype, ...(weak ? { weak } : {}) });
 
 export const floatType = (type: Typed): Typed =>
   type.dtype === 'float16' || type.dtype === 'float32' ? type : { dtype: 'float32', ...(type.weak ? { weak: true } : {}) };

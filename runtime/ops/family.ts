@@ -6,7 +6,7 @@
  */
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
 import { printDim, same, type Dim } from '../core/dim.ts';
-import { isFloat, promote, type Typed } from '../core/dtype.ts';
+import { promote, type Typed } from '../core/dtype.ts';
 import type { Effects } from '../core/effects.ts';
 import { argumentWrong, axisOutOfRange, describe, shapesDisagree } from '../core/errors.ts';
 import type { Numbers } from '../core/interpreter.ts';
@@ -178,19 +178,6 @@ export function binary(id: string, spec: ElementwiseSpec): Binary {
   return op;
 }
 
-/** The op applied to tangents: for ops that are linear in all operands. */
-export const linearTangent =
-  (again: (tangents: readonly Value[], parameters: Parameters) => Value): NonNullable<Entry['tangent']> =>
-  (primals, tangents, _outputs, parameters) => {
-    if (tangents.every((tangent) => tangent === undefined)) return [undefined];
-    return [
-      again(
-        primals.map((x, k) => tangents[k] ?? x.zerosLike()),
-        parameters,
-      ),
-    ];
-  };
-
 /** An axis counted from 0; negative ones count from the end. */
 export function axisOf(operation: string, axis: number, aval: Aval): number {
   const rank = aval.shape.length;
@@ -203,5 +190,3 @@ export function axisOf(operation: string, axis: number, aval: Aval): number {
 
 /** Numbers of a parameter that is a list of them. */
 export const numbers = (parameter: unknown): readonly number[] => parameter as readonly number[];
-
-export const differentiable = (aval: Aval): boolean => isFloat(aval.dtype);
