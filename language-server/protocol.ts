@@ -65,6 +65,8 @@ export interface FunctionFact {
   readonly staticPeakBytes: number | null;
   /** The formula in bytes when a dimension has no value. */
   readonly staticPeak: string | null;
+  /** Where a budget is set and the formula has one dimension: the largest that stays within it, 0 when none does. */
+  readonly fits?: { readonly dimension: string; readonly most: number; readonly budgetBytes: number };
   /** Of a compiled function whose program is known from its text: how its values share memory. */
   readonly compiled?: {
     readonly values: number;
@@ -80,6 +82,8 @@ export interface Silence {
   readonly rule: string;
   readonly reason: string;
   readonly count: number;
+  /** Where, when that is known. */
+  readonly places?: readonly ReportPlace[];
 }
 
 export interface CheckReport {

@@ -173,7 +173,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     if (unit === undefined || unit.libraries.size === 0) return [];
     try {
       const analysis = analysisOf({ ...snapshot.part(file), unit });
-      return staticPeaks(unit, analysis).map(({ function: fn, bytes }) => {
+      return staticPeaks(unit, analysis, settingsNow().budgetBytes).map(({ function: fn, bytes, fits }) => {
         const { start, end } = placeIn(texts, fn.span);
         return {
           file: naming(file),
@@ -182,6 +182,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
           column: start.column,
           endLine: end.line,
           ...reported(bytes),
+          ...(fits === undefined ? {} : { fits }),
           ...compiledFact(analysis, fn.id),
         };
       });

@@ -176,10 +176,19 @@ function reuseOf({ uri }: View, { name, line, fact, measured }: LensPlace): Lens
 function estimateOf({ fact, measured }: LensPlace): string | undefined {
   if (fact === undefined) return undefined;
   const { staticPeak, staticPeakBytes } = fact;
-  if (staticPeakBytes === null) return staticPeak === null ? undefined : `est. ${staticPeak} B`;
+  if (staticPeakBytes === null) return staticPeak === null ? undefined : `est. ${staticPeak} B${fitsWords(fact)}`;
   // Equal numbers need not be said twice.
   if (measured !== undefined && !measured.stale && measured.value.peakBytes === staticPeakBytes) return undefined;
   return `est. ${writeBytes(staticPeakBytes)}`;
+}
+
+/** `, within 64.0 MiB up to batch = 1,024`: the question that people answer by trial and out-of-memory. */
+function fitsWords({ fits }: FunctionFact): string {
+  if (fits === undefined) return '';
+  const budget = writeBytes(fits.budgetBytes);
+  return fits.most === 0
+    ? `, above ${budget} with any ${fits.dimension}`
+    : `, within ${budget} up to ${fits.dimension} = ${fits.most.toLocaleString('en')}`;
 }
 
 /** The finding says it exactly; without one, the compiled program's own what-if does, for the measured version only. */

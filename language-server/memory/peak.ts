@@ -5,7 +5,7 @@
  * runs while its calls do. Where a dimension has no value the peak is a formula; of several that can't be compared the
  * one that is largest for large dimensions is shown. Depends on: core (dim), compiled, lower/ir.
  */
-import { isKnown, namesIn, plus, printDim, valueOf, type Dim } from '../../runtime/core/dim.ts';
+import { atMost, isKnown, namesIn, plus, printDim, valueOf, type Dim } from '../../runtime/core/dim.ts';
 import type { FunctionId, LoweredFunction, Span, Unit } from '../lower/ir.ts';
 import type { Analysis } from './analysis.ts';
 
@@ -15,16 +15,28 @@ export interface StaticPeak {
   readonly bytes: Dim | undefined;
   /** What reaches the peak. */
   readonly at: Span | undefined;
+  /** Where the peak is a formula of one dimension and a budget is set: how large that dimension may be. */
+  readonly fits: Fits | undefined;
+}
+
+/** The largest value of a dimension with which a function stays within its budget; 0 when no value does. */
+export interface Fits {
+  readonly dimension: string;
+  readonly most: number;
+  readonly budgetBytes: number;
 }
 
 /** Stands for any dimension when two formulas are compared for display. */
 const largeDimension = 1000;
 
-export function staticPeaks(unit: Unit, { exploration }: Analysis): readonly StaticPeak[] {
+/** @param projectBudget bytes, of functions and files that have no budget of their own */
+export function staticPeaks(unit: Unit, { exploration }: Analysis, projectBudget?: number): readonly StaticPeak[] {
   const best = new Map<FunctionId, { bytes: Dim | undefined; at: Span }>();
+  const formulas = new Map<FunctionId, Map<string, Dim>>();
   const note = (id: FunctionId, bytes: Dim | undefined, at: Span): void => {
     if (!unit.functions.has(id)) return;
     const known = best.get(id);
+    if (bytes !== undefined) formulas.set(id, (formulas.get(id) ?? new Map<string, Dim>()).set(printDim(bytes), bytes));
     // What is not known at one point may be the most.
     if (known === undefined || bytes === undefined || (known.bytes !== undefined && larger(bytes, known.bytes)))
       best.set(id, { bytes, at });
@@ -40,8 +52,28 @@ export function staticPeaks(unit: Unit, { exploration }: Analysis): readonly Sta
   const targets = new Set(exploration.runs.flatMap(({ calls }) => calls.map((call) => call.function.target)));
   return [...best].flatMap(([id, { bytes, at }]) => {
     const fn = unit.functions.get(id);
-    return fn === undefined || !isNamed(unit, fn, targets) ? [] : [{ function: fn, bytes, at }];
+    if (fn === undefined || !isNamed(unit, fn, targets)) return [];
+    const budget = fn.budgetBytes ?? unit.budgetBytes ?? projectBudget;
+    const fits = bytes === undefined || budget === undefined ? undefined : largestWithin([...formulas.get(id)!.values()], budget);
+    return [{ function: fn, bytes, at, fits }];
   });
+}
+
+/** Of one dimension in all the formulas that grows with it. Exact: the formulas are polynomials, evaluated in bytes. */
+function largestWithin(formulas: readonly Dim[], budgetBytes: number): Fits | undefined {
+  const [dimension, ...others] = new Set(formulas.flatMap(namesIn));
+  if (dimension === undefined || others.length > 0) return undefined;
+  if (formulas.some((formula) => atMost(0, formula) !== 'yes')) return undefined;
+  const within = (size: number): boolean =>
+    formulas.every((formula) => (valueOf(formula, new Map([[dimension, size]])) ?? Infinity) <= budgetBytes);
+  let [least, most] = [0, 1];
+  while (within(most)) [least, most] = [most, most * 2];
+  while (most - least > 1) {
+    const middle = Math.floor((least + most) / 2);
+    if (within(middle)) least = middle;
+    else most = middle;
+  }
+  return { dimension, most: least, budgetBytes };
 }
 
 /** Does a call of a library yield an array in it? No walk need have come by. */

@@ -384,6 +384,29 @@ export function probe(batch: number): void {
     assert.equal(facts.find(({ name }) => name === 'probe')!.staticPeak, `${4 * (784 + 256)}·batch + ${4 * 784 * 256}`);
   });
 
+  it('jax#31292, ott#423: the largest batch that fits a budget, without a run', async () => {
+    const text = `
+import { np } from 'tidemark';
+// @budget 1KiB
+export function small(batch: number): void {
+  using w = np.ones([16, 16]);
+  using y = np.ones([batch, 16]).matmul(w);
+  console.log(y.shape);
+}
+export function probe(batch: number): void {
+  using w = np.ones([784, 256]);
+  using x = np.ones([batch, 784]);
+  using y = x.matmul(w);
+  console.log(y.shape);
+}
+`;
+    const facts = await opened(text, { memoryBudget: '64MiB' }).functions(never, shown);
+    const fits = (wanted: string): unknown => facts.find(({ name }) => name === wanted)!.fits;
+    const most = Math.floor((64 * 2 ** 20 - 4 * 784 * 256) / (4 * (784 + 256)));
+    assert.deepEqual(fits('probe'), { dimension: 'batch', most, budgetBytes: 64 * 2 ** 20 });
+    assert.deepEqual(fits('small'), { dimension: 'batch', most: 0, budgetBytes: 1024 });
+  });
+
   it('jax#38145: a loop whose body may pass its carry through is planned without a copy', async () => {
     const facts = await opened(`
 import { jit, lax, np, type Array } from 'tidemark';

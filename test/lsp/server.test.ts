@@ -169,6 +169,16 @@ describe('language server', function () {
     ]);
   });
 
+  it('says above a function how large its free dimension may be', async () => {
+    const fits = { dimension: 'batch', most: 2048, budgetBytes: 2 ** 26 };
+    const wired = await start({
+      analysis: { functions: (_, at) => Promise.resolve([fact(at, 'step', 2, { staticPeak: '32768·batch', fits })]) },
+    });
+    await wired.open(file, program);
+    await wired.findings(file, 1);
+    assert.equal(titles(await lensesOf(wired))[2], '2: est. 32768·batch B, within 64.0 MiB up to batch = 2,048');
+  });
+
   it('writes measured bytes at the end of lines, and marks the peak', async () => {
     const wired = await start({ measure });
     await wired.open(file, program);
