@@ -62,8 +62,9 @@ export function programOf(recipe: Recipe, ran: (step: string) => void = () => un
       values.push(made.size > mostElements ? made.reshape([made.size]).slice([0, 64]) : made);
     }
     const results = values.slice(inputs.length);
-    const middle = results[results.length >> 1];
-    return [...new Set([results.at(-1), middle].filter((one) => one !== undefined))];
+    // By place, not by identity: a step that changes nothing may hand its operand on, or make a second handle of it.
+    const wanted = new Set([results.length - 1, results.length >> 1]);
+    return results.filter((_, place) => wanted.has(place));
   };
   if (!recipe.differentiated) return body;
   const total = (own: A[]): A => body(...own).reduce((sum, one) => sum.add(one.sum()), np.zeros([]));
