@@ -82,7 +82,6 @@ export interface Silence {
   readonly rule: string;
   readonly reason: string;
   readonly count: number;
-  /** Where, when that is known. */
   readonly places?: readonly ReportPlace[];
 }
 

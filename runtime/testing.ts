@@ -8,7 +8,7 @@
 import { measure, type Measured } from './api/memory.ts';
 import './api/eager.ts';
 import { readBytes, writeBytes } from './core/bytes.ts';
-import { peakOverBudget } from './core/errors.ts';
+import { peakOverBudget, typeError } from './core/errors.ts';
 
 export interface PeakExpectation<R> {
   /**
@@ -25,8 +25,7 @@ export function expectPeak(run: () => unknown): PeakExpectation<void | Promise<v
   return {
     toBeAtMost(limit) {
       const limitBytes = typeof limit === 'number' ? limit : readBytes(limit);
-      if (limitBytes === undefined || !(limitBytes >= 0))
-        throw new TypeError(`"${limit}" is no number of bytes: write 67108864 or "64 MiB"`);
+      if (limitBytes === undefined || !(limitBytes >= 0)) throw typeError(`"${limit}" is no number of bytes: write 67108864 or "64 MiB"`);
       const compare = ({ peakBytes, startBytes }: Measured<unknown>): void => {
         if (peakBytes > limitBytes) throw peakOverBudget(exactly(peakBytes), exactly(limitBytes), exactly(startBytes));
       };

@@ -18,6 +18,7 @@ const shipped = [
   'vscode-languageclient',
   'vscode-uri',
   'pprof-format',
+  '@jridgewell/sourcemap-codec',
   '@jridgewell/trace-mapping',
   'chrome-remote-interface',
   'tsx',

@@ -43,7 +43,7 @@ const table: readonly (readonly [string, readonly string[]])[] = [
   ['runtime/jax-js.ts', ['runtime/!instrument']],
   ['runtime/testing.ts', ['runtime/!instrument']],
   ['runtime/index.ts', ['runtime/!instrument']],
-  ['runtime/instrument', ['runtime/core', 'runtime/events', 'webgpu', 'node:']],
+  ['runtime/instrument', ['runtime/core', 'runtime/events', '@jridgewell/sourcemap-codec', 'webgpu', 'node:']],
   ['language-server/protocol.ts', ['runtime/core', 'runtime/events']],
   ['language-server/program', ['typescript', 'node:']],
   ['language-server/libraries', ['runtime/core', 'runtime/ops']],

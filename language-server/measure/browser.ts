@@ -298,7 +298,7 @@ async function readMap(url: string, address: string): Promise<Record<string, unk
   try {
     const response = await fetch(new URL(address, url), { signal: AbortSignal.timeout(5000) });
     const map: unknown = await response.json();
-    return typeof map === 'object' && map !== null && 'sources' in map ? (map as Record<string, unknown>) : undefined;
+    return typeof map === 'object' && map !== null && 'sources' in map ? loadersMap(map as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

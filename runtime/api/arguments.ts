@@ -3,6 +3,7 @@
  *
  * Depends on: core, ops, trace, execute, array, parameters.
  */
+import { typeError } from '../core/errors.ts';
 import { printAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
 import type { HostArray } from '../core/interpreter.ts';
@@ -73,7 +74,7 @@ function leafOf(leaf: unknown, path: string, name: Naming, donated: boolean): Le
   if (typeof leaf === 'boolean') return { value: leaf, path, donated, aval: { shape: [], dtype: 'bool' } };
   const dtype = hostDType(leaf);
   if (dtype !== undefined) return { value: leaf as HostArray, path, donated, aval: { shape: [(leaf as HostArray).length], dtype } };
-  throw new TypeError(
+  throw typeError(
     `jit of \`${name()}\`: \`${path}\` is ${typeof leaf === 'object' ? `an object of class ${leaf?.constructor?.name ?? 'none'}` : `a ${typeof leaf}`}, and only trees of arrays and numbers are traced; name it in staticArgnums`,
   );
 }

@@ -4,7 +4,7 @@
  * Depends on: core, ops, device.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
-import { donationSpent, readAfterDispose, readAfterDonation } from '../core/errors.ts';
+import { donationSpent, readAfterDispose, readAfterDonation, typeError } from '../core/errors.ts';
 import type { HostArray } from '../core/interpreter.ts';
 import type { Place } from '../core/source.ts';
 import { printPlace, userPlace } from '../core/stack.ts';
@@ -118,7 +118,7 @@ export class DeviceArray extends Value {
   }
 
   private single(reader: string): void {
-    if (this.size !== 1) throw new TypeError(`\`${reader}\` needs an array of one element, and got ${printAval(this.aval)}: use data()`);
+    if (this.size !== 1) throw typeError(`\`${reader}\` needs an array of one element, and got ${printAval(this.aval)}: use data()`);
   }
 
   /** Resolves to the array when everything that it depends on has run. */
@@ -130,7 +130,7 @@ export class DeviceArray extends Value {
 }
 
 const syncRead = (reader: string, instead: string, device: string): TypeError =>
-  new TypeError(`\`${reader}\` works on the cpu device only: on ${device} write \`${instead}\``);
+  typeError(`\`${reader}\` works on the cpu device only: on ${device} write \`${instead}\``);
 
 /** What people get: float16 as numbers in a Float32Array. */
 function readable(contents: HostArray, { dtype }: KnownAval): HostArray {

@@ -5,7 +5,7 @@
  * that the call can't fail any more. Depends on: core, ops, ir, trace, compile, device, scope.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
-import { donatedTwice } from '../core/errors.ts';
+import { donatedTwice, typeError } from '../core/errors.ts';
 import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 import { printPlace } from '../core/stack.ts';
@@ -97,9 +97,9 @@ function hostContents(value: Exclude<Leaf['value'], DeviceArray>): Parameters<De
     return value;
   if (value instanceof Value) {
     value.ensureAlive();
-    throw new TypeError(`${String(value)} can't be used outside of the function that is traced`);
+    throw typeError(`${String(value)} can't be used outside of the function that is traced`);
   }
-  throw new TypeError('only typed arrays of 8, 16 and 32 bits go into a call');
+  throw typeError('only typed arrays of 8, 16 and 32 bits go into a call');
 }
 
 /** The same buffer twice in one call, where one of them is donated: nothing has happened yet. */

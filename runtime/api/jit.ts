@@ -5,7 +5,7 @@
  */
 import { knownBytes, printAval } from '../core/aval.ts';
 import { readBytes } from '../core/bytes.ts';
-import { bytesText, donationUnusable } from '../core/errors.ts';
+import { bytesText, donationUnusable, typeError } from '../core/errors.ts';
 import { currentInterpreter, placeInForce } from '../core/interpreter.ts';
 import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
@@ -89,7 +89,7 @@ function positionsOf(option: string, given: readonly number[], parameters: Param
   return given.map((position) => {
     const own = position < 0 && count !== undefined ? position + count : position;
     if (!Number.isInteger(own) || own < 0 || (count !== undefined && own >= count))
-      throw new TypeError(`jit of \`${name()}\`: ${option} has ${position}, and it takes ${count ?? 'no such'} arguments`);
+      throw typeError(`jit of \`${name()}\`: ${option} has ${position}, and it takes ${count ?? 'no such'} arguments`);
     return own;
   });
 }
@@ -107,9 +107,7 @@ function namedPositions(given: readonly string[], parameters: Parameters | undef
       parameters === undefined
         ? 'its parameters have no names here'
         : `its parameters are ${parameters.names.map((n) => n ?? '{…}').join(', ')}`;
-    throw new TypeError(
-      `jit of \`${name()}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`,
-    );
+    throw typeError(`jit of \`${name()}\`: donateArgnames has "${own}", and ${known}; minified code loses names: use donateArgnums there`);
   });
 }
 
@@ -117,7 +115,7 @@ function bytesOfBudget(budget: number | string | undefined, name: Naming): numbe
   if (budget === undefined) return undefined;
   const bytes = typeof budget === 'number' ? budget : readBytes(budget);
   if (bytes === undefined || !(bytes > 0))
-    throw new TypeError(
+    throw typeError(
       `jit of \`${name()}\`: memoryBudget is ${typeof budget === 'string' ? `"${budget}"` : budget}, and takes bytes, or a size like "512MiB"`,
     );
   return bytes;
@@ -147,7 +145,7 @@ export function jitFunction(
     ]),
   ];
   const both = donated.find((position) => statics.includes(position));
-  if (both !== undefined) throw new TypeError(`jit of \`${name()}\`: argument ${both} is static and donated, and can be only one of them`);
+  if (both !== undefined) throw typeError(`jit of \`${name()}\`: argument ${both} is static and donated, and can be only one of them`);
   const memoryBudget = bytesOfBudget(options.memoryBudget, name);
   const plan: PlanOptions = {
     ...(options.memory ? { memory: options.memory } : {}),

@@ -5,6 +5,8 @@
  * alive at the peak once `trackPeak` was called. Depends on: core, events, device, current.
  */
 import type { DType } from '../core/dtype.ts';
+import { typeError } from '../core/errors.ts';
+import { written } from '../core/stack.ts';
 import type { Frame } from '../events/event.ts';
 import { createLedger } from '../events/ledger.ts';
 import { peak, type Alive } from '../events/peak.ts';
@@ -23,7 +25,7 @@ export interface LiveArray {
   readonly shape: readonly number[];
   readonly dtype: DType;
   readonly bytes: number;
-  /** Where it was made: file, line, column. */
+  /** Where it was made: file, line, column, as the user wrote them. */
   readonly file: string | undefined;
   readonly line: number | undefined;
   readonly column: number | undefined;
@@ -71,14 +73,10 @@ export function measure<T>(fn: () => T | Promise<T>): Measured<T> | Promise<Meas
   });
 }
 
-const described = ({ aval, bytes, place }: Buffer): LiveArray => ({
-  shape: aval.shape,
-  dtype: aval.dtype,
-  bytes,
-  file: place?.file,
-  line: place?.line,
-  column: place?.column,
-});
+function described({ aval, bytes, place }: Buffer): LiveArray {
+  const { file, line, column } = place === undefined ? { file: undefined, line: undefined, column: undefined } : written(place);
+  return { shape: aval.shape, dtype: aval.dtype, bytes, file, line, column };
+}
 
 /** Every array that is alive, largest first. */
 export const liveArrays = (): readonly LiveArray[] =>
@@ -135,15 +133,16 @@ export function profile({ at = 'now' }: { readonly at?: 'now' | 'peak' } = {}): 
   const { kind } = device();
   const timeNanos = BigInt(Date.now()) * 1_000_000n;
   if (at === 'peak') {
-    if (tracked === undefined) throw new TypeError('`memory.profile({ at: "peak" })` needs `memory.trackPeak()` before the work');
+    if (tracked === undefined) throw typeError('`memory.profile({ at: "peak" })` needs `memory.trackPeak()` before the work');
     const { alive, places } = tracked();
-    return pprof(alive, { places, device: kind, comment: 'tidemark: arrays alive at the peak', timeNanos });
+    const asWritten = new Map([...places].map(([id, frames]) => [id, frames.map(written)]));
+    return pprof(alive, { places: asWritten, device: kind, comment: 'tidemark: arrays alive at the peak', timeNanos });
   }
   const places = new Map<number, readonly Frame[]>();
   const alive = device()
     .live()
     .map(({ id, bytes, aval, place, role }, order): Alive => {
-      if (place !== undefined) places.set(id, [place]);
+      if (place !== undefined) places.set(id, [written(place)]);
       return {
         kind: 'allocation',
         allocation: {

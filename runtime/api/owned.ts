@@ -7,7 +7,7 @@
  */
 import { printAval, type Aval } from '../core/aval.ts';
 import { currentInterpreter, type HostArray } from '../core/interpreter.ts';
-import { ArrayDeletedError } from '../core/errors.ts';
+import { ArrayDeletedError, typeError } from '../core/errors.ts';
 import { printPlace, userPlace } from '../core/stack.ts';
 import type { Place } from '../core/source.ts';
 import type { DType } from '../core/dtype.ts';
@@ -222,7 +222,7 @@ export class Array {
   /** Slices along the first axis; the array itself is consumed at the end. */
   *[Symbol.iterator](): IterableIterator<Array> {
     const count = this.shape[0];
-    if (count === undefined) throw new TypeError('an array without axes has nothing to go through');
+    if (count === undefined) throw typeError('an array without axes has nothing to go through');
     for (let k = 0; k < count; k++) yield (k === count - 1 ? this : this.ref).slice(k);
   }
 

@@ -4,6 +4,7 @@
  * An asynchronous function is followed through its awaits where the platform can (Node's AsyncLocalStorage); elsewhere
  * it is a TypeError that says to split. Depends on: core.
  */
+import { typeError } from '../core/errors.ts';
 
 /** What a scope owns; arrays add themselves when they are made. */
 export interface Owned {
@@ -85,7 +86,7 @@ export function scope<T>(f: () => T | Promise<T>): T | Promise<T> {
   }
   if (!followsAwaits) {
     void result.then(close, () => close(undefined));
-    throw new TypeError(
+    throw typeError(
       'scope(async …) needs a platform that follows awaits (Node): compute inside of scope(() => …), and await its result outside',
     );
   }

@@ -6,7 +6,7 @@
  */
 import { printAval, type Aval } from './aval.ts';
 import { placeInForce } from './interpreter.ts';
-import { madeHere, printPlace, userPlace } from './stack.ts';
+import { madeHere, printPlace, userPlace, withUsersStack } from './stack.ts';
 
 export class TidemarkError extends Error {
   readonly code: string;
@@ -14,6 +14,7 @@ export class TidemarkError extends Error {
     super([what, ...notes.map((note) => `  - ${note}`), `fix: ${fix}  [${code}]`].join('\n'));
     this.name = 'TidemarkError';
     this.code = code;
+    withUsersStack(this);
   }
 }
 
@@ -54,6 +55,10 @@ export class OutOfMemoryError extends TidemarkError {
 export class DeviceLostError extends TidemarkError {
   override readonly name = 'DeviceLostError';
 }
+
+/** An argument of a wrong kind: what JavaScript itself calls a `TypeError`, with the line of the user's program. */
+export const typeError = (what: string): TypeError =>
+  withUsersStack(new TypeError([what, ...here().map((note) => `  - ${note}`)].join('\n')));
 
 /** The line that is running, when it is known. */
 function here(what = ''): readonly string[] {
@@ -257,9 +262,11 @@ export function budgetTooSmall({ name, budget, before, peak, recomputed, buffers
 
 /** A dtype that the device doesn't compute with; nothing was queued. */
 export function halfUnavailable(array: string, place: { readonly file: string; readonly line: number } | undefined): TypeError {
-  return new TypeError(
-    `${array}${place === undefined ? '' : ` at ${place.file}:${place.line}`}, is float16, and this device does not compute with 16-bit floats\n` +
-      "fix: use float32 (`astype('float32')`, `{ dtype: 'float32' }`), or the cpu device (`init('cpu')`, TIDEMARK_DEVICE=cpu)",
+  return withUsersStack(
+    new TypeError(
+      `${array}${place === undefined ? '' : ` at ${place.file}:${place.line}`}, is float16, and this device does not compute with 16-bit floats\n` +
+        "fix: use float32 (`astype('float32')`, `{ dtype: 'float32' }`), or the cpu device (`init('cpu')`, TIDEMARK_DEVICE=cpu)",
+    ),
   );
 }
 

@@ -11,16 +11,55 @@ const framesAsked = 40;
 /** Where this runtime's own files lie: `…/runtime/` in sources, the bundle's directory in a build. */
 const own = import.meta.url.replace(/core\/stack\.[jt]s$/, '').replace(/[^/]*\.[cm]?[jt]s$/, '');
 const ownPath = own.replace(/^file:\/\//, '');
+/** Where source maps of a build say that they lie. */
+const sources = /^(.*[\\/])dist[\\/]runtime[\\/]$/.exec(ownPath)?.[1];
 const packaged = /[\\/]node_modules[\\/]tidemark[\\/]/;
+
+/** Errors whose stack does not show who made them. */
+const ours = new WeakSet<Error>();
 
 /** Was this error made by a line of the runtime itself, and not by one of the user's functions that it called? */
 export function madeHere(fault: Error): boolean {
+  if (ours.has(fault)) return true;
   const first = /\n\s*at (?:.*\()?(.+?):\d+:\d+\)?\s*(?:\n|$)/.exec(fault.stack ?? '')?.[1];
   return first !== undefined && isOwn(first);
 }
 
+/**
+ * The error, whose `stack` begins at the line of the user's program: the frames of the runtime say nothing to its users, and
+ * ten of them would hide every other one. Made when it is read. Where no other frame is known, all stay.
+ */
+export function withUsersStack<E extends Error>(error: E): E {
+  ours.add(error);
+  if (typeof Error.captureStackTrace !== 'function') return error;
+  const holder: { stack?: string } = {};
+  const formerLimit = Error.stackTraceLimit;
+  Error.stackTraceLimit = framesAsked;
+  Error.captureStackTrace(holder, withUsersStack);
+  Error.stackTraceLimit = formerLimit;
+  let text: string | undefined;
+  Object.defineProperty(error, 'stack', {
+    configurable: true,
+    get: () => (text ??= `${error.name}: ${error.message}\n${usersLines(String(holder.stack))}`),
+    set: (given: string) => void (text = given),
+  });
+  return error;
+}
+
+function usersLines(stack: string): string {
+  const frames = stack.split('\n').filter((line) => /^\s+at /.test(line));
+  const fileOf = (line: string): string => /^\s+at (?:.*\()?(?:async )?(.+?)(?::\d+)*\)?$/.exec(line)?.[1] ?? '';
+  const first = frames.findIndex((line) => !isOwn(fileOf(line)) && fileOf(line) !== '<anonymous>');
+  const rest = frames.slice(Math.max(0, first)).filter((line) => first < 0 || fileOf(line).startsWith('node:') || !isOwn(fileOf(line)));
+  return rest.slice(0, 10).join('\n');
+}
+
 const isOwn = (file: string): boolean =>
-  file.startsWith(own) || file.startsWith(ownPath) || file.startsWith('node:') || packaged.test(file);
+  file.startsWith(own) ||
+  file.startsWith(ownPath) ||
+  file.startsWith('node:') ||
+  packaged.test(file) ||
+  (sources !== undefined && file.startsWith(`${sources}runtime/`));
 
 const interned = new Map<string, Place>();
 
@@ -85,7 +124,7 @@ interface SourceMaps {
 }
 
 /** Where the text was written, when Node knows the file's source map (TypeScript run by a loader); else the place as it ran. */
-export function written(place: Place): Place {
+export function written<P extends Place>(place: P): P {
   const node = (globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }).process;
   const maps = node?.getBuiltinModule?.('node:module') as SourceMaps | undefined;
   const map = maps?.findSourceMap(place.file) ?? maps?.findSourceMap(place.file.replace(/^file:\/\//, ''));

@@ -5,7 +5,7 @@
  */
 import type { KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
-import { argumentWrong, describe, functionArg } from '../core/errors.ts';
+import { argumentWrong, describe, functionArg, typeError } from '../core/errors.ts';
 import type { Parameter, Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, rebuild, type Structure } from '../core/tree.ts';
 import { copy } from '../ops/elementwise.ts';
@@ -119,7 +119,7 @@ export function customVjp(f: Call): WithGradient {
   functionArg('customVjp', 'its function', f);
   let rules: { readonly forward: Call; readonly backward: (residuals: unknown, cotangents: unknown) => readonly unknown[] } | undefined;
   const call = (...args: unknown[]): unknown => {
-    if (rules === undefined) throw new TypeError(`\`${nameOf(f)}\` has no gradient yet: call defvjp(forward, backward) first`);
+    if (rules === undefined) throw typeError(`\`${nameOf(f)}\` has no gradient yet: call defvjp(forward, backward) first`);
     const { forward, backward } = rules;
     const { values, withLeaves } = arrayLeaves(args);
     let result: Structure | undefined;
@@ -153,7 +153,7 @@ export function customVjp(f: Call): WithGradient {
         const { constants, bodies } = closeTogether([body, forwardBody]);
         const lone = closeTogether([backwardBody]);
         if (lone.constants.length > 0)
-          throw new TypeError(`the backward rule of \`${nameOf(f)}\` closes over arrays: return them from the forward rule as residuals`);
+          throw typeError(`the backward rule of \`${nameOf(f)}\` closes over arrays: return them from the forward rule as residuals`);
         const zerosForConstants = withConstantCotangents(lone.bodies[0]!, constants);
         return applyAll(ownGradientEntry, [...constants, ...operands], {
           body: bodies[0] as Program,
@@ -208,7 +208,7 @@ export function customJvp(f: Call): WithTangent {
   functionArg('customJvp', 'its function', f);
   let rule: ((primals: readonly unknown[], tangents: readonly unknown[]) => readonly [unknown, unknown]) | undefined;
   const call = (...args: unknown[]): unknown => {
-    if (rule === undefined) throw new TypeError(`\`${nameOf(f)}\` has no tangent yet: call defjvp(rule) first`);
+    if (rule === undefined) throw typeError(`\`${nameOf(f)}\` has no tangent yet: call defjvp(rule) first`);
     const own = rule;
     const { values, withLeaves } = arrayLeaves(args);
     let result: Structure | undefined;

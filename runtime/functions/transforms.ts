@@ -7,7 +7,7 @@
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
-import { argumentWrong, ArgumentError, describe, functionArg } from '../core/errors.ts';
+import { argumentWrong, ArgumentError, describe, functionArg, typeError } from '../core/errors.ts';
 import type { Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
 import { axisOf } from '../ops/family.ts';
@@ -93,7 +93,7 @@ function valuesAndGradients(
   const chosen = choose(args, positions, argumentName);
   chosen.values.forEach((x, k) => {
     if (!isFloat(x.dtype))
-      throw new TypeError(
+      throw typeError(
         `grad of \`${nameOf(f)}\`: ${chosen.paths[k]!} is ${printAval(x.aval)}, and only floats have gradients; leave it out of argnums or convert it`,
       );
   });
@@ -217,7 +217,7 @@ export function vjp(f: Call, primals: readonly unknown[], given: AuxOptions = {}
   const outCount = flatten(out).leaves.length;
   const pull = (cotangents: unknown): unknown[] => {
     const given = flatten(cotangents).leaves.map((leaf, k) => asValue(leaf, `cotangent ${k}`));
-    if (given.length !== outCount) throw new TypeError(`vjp of \`${nameOf(f)}\` got ${given.length} cotangents for ${outCount} results`);
+    if (given.length !== outCount) throw typeError(`vjp of \`${nameOf(f)}\` got ${given.length} cotangents for ${outCount} results`);
     const moving = split.moving.flatMap((moves, k) =>
       moves ? [k < outCount ? fitted(given[k]!, outputs[k]!) : zeros(knownAvalOf(outputs[k]!))] : [],
     );
@@ -245,7 +245,7 @@ export function jvp(f: Call, primals: readonly unknown[], tangents: readonly unk
   const chosen = choose(primals, every(primals), argumentName);
   const moving = choose(tangents, every(tangents), (k) => `tangent ${k}`).values;
   if (moving.length !== chosen.values.length)
-    throw new TypeError(`jvp of \`${nameOf(f)}\` got ${moving.length} tangents for ${chosen.values.length} arrays`);
+    throw typeError(`jvp of \`${nameOf(f)}\` got ${moving.length} tangents for ${chosen.values.length} arrays`);
   let result: Structure | undefined;
   const outputs = asWhole(
     `jvp ${nameOf(f)}`,
@@ -300,7 +300,7 @@ function jacobian(f: Call, options: JacobianOptions, args: readonly unknown[], k
   const position = optionsOf(kind === 'forward' ? 'jacfwd' : 'jacrev', options, { argnums: 0 }).argnums;
   const chosen = choose(args, [position], argumentName);
   if (chosen.values.length !== 1)
-    throw new TypeError(`${kind === 'forward' ? 'jacfwd' : 'jacrev'} of \`${nameOf(f)}\`: argument ${position} has to be one array`);
+    throw typeError(`${kind === 'forward' ? 'jacfwd' : 'jacrev'} of \`${nameOf(f)}\`: argument ${position} has to be one array`);
   let result: Structure | undefined;
   const outputs = asWhole(
     `jacobian ${nameOf(f)}`,
@@ -456,7 +456,7 @@ function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknow
         const at = wanted[k];
         if (at === undefined) {
           if (batched.axes[k] !== undefined)
-            throw new TypeError(`vmap of \`${nameOf(f)}\`: outAxes is null for a result that differs from row to row`);
+            throw typeError(`vmap of \`${nameOf(f)}\`: outAxes is null for a result that differs from row to row`);
           return x;
         }
         const rank = batched.axes[k] === undefined ? x.ndim + 1 : x.ndim;

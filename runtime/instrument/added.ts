@@ -2,10 +2,11 @@
  * What is added to a module while it is loaded, whoever loads it: Node's hooks, or the browser's network.
  *
  * A library that keeps its memory to itself hands it over; the person's functions are counted. Nothing is added to other
- * packages, and never to a file on disk. Depends on: jax-js, rewrite.
+ * packages, and never to a file on disk. Depends on: jax-js, rewrite, source-map.
  */
 import { hookedSource } from './jax-js.ts';
 import { rewrite } from './rewrite.ts';
+import { withMovedMap } from './source-map.ts';
 
 export interface Adding {
   /** The source with what is added; undefined when it stays as it is. */
@@ -23,7 +24,7 @@ export function adding(first: number, end: number): Adding {
       const rewritten = rewrite(source, file, next);
       if (rewritten === undefined || next + rewritten.table.functions.length > end) return undefined;
       next += rewritten.table.functions.length;
-      return rewritten.source;
+      return withMovedMap(rewritten.source, rewritten.table.added);
     },
   };
 }

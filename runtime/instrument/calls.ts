@@ -104,7 +104,7 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
       if (entry === undefined) return { ...rest, line, column };
       const counted = known.counted.get(entry.id)!;
       // V8 knows the class of a method, and the name that a function was given later.
-      if (frame.function !== undefined) counted.name = frame.function;
+      if (frame.function !== undefined && isNameOf(frame.function, entry)) counted.name = frame.function;
       const named = counted.name === '' ? {} : { function: counted.name };
       const settled = { ...rest, ...named, line, column, functionLine: entry.start[0], functionColumn: entry.start[1] };
       ofFrame.set(settled, counted);
@@ -153,3 +153,7 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
     },
   };
 }
+
+/** V8 guesses names too: of `jit((w) => …, { donateArgnums })` it makes `jit.donateArgnums`. */
+const isNameOf = (guess: string, { name }: FunctionEntry): boolean =>
+  name === '' ? !guess.includes('.') : guess === name || guess.endsWith(`.${name}`) || guess.endsWith(` ${name}`);

@@ -28,6 +28,7 @@ import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
 import { startOwnRun } from './own-run.ts';
 import { appendInParts } from './parts.ts';
+import { loadersMap } from './source-map.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
@@ -164,7 +165,7 @@ function keepSourceMap(folder: string, file: string): void {
   const map = module.findSourceMap(file) ?? module.findSourceMap(pathOf(file));
   if (map === undefined) return;
   const name = createHash('sha1').update(file).digest('hex');
-  writeFileSync(join(folder, 'maps', `${name}.json`), JSON.stringify({ file, map: map.payload }));
+  writeFileSync(join(folder, 'maps', `${name}.json`), JSON.stringify({ file, map: loadersMap(map.payload) }));
 }
 
 function atExit(recorder: Recorder, flush: () => void, ended: (exitCode: number) => void): void {

@@ -7,7 +7,7 @@
 import { isKnown, type Dim } from '../core/dim.ts';
 import { bytesOf, isDType, type DType } from '../core/dtype.ts';
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
-import { argumentWrong, describe } from '../core/errors.ts';
+import { argumentWrong, describe, typeError } from '../core/errors.ts';
 import { currentInterpreter, type HostArray } from '../core/interpreter.ts';
 import type { HasAval } from '../core/program.ts';
 import type { ArrayLike } from './apply.ts';
@@ -231,7 +231,7 @@ export abstract class Array implements HasAval {
 
   /** Slices along the first axis. */
   *[Symbol.iterator](): IterableIterator<this> {
-    if (this.ndim === 0) throw new TypeError('an array without axes has nothing to go through');
+    if (this.ndim === 0) throw typeError('an array without axes has nothing to go through');
     for (let k = 0; k < this.shape[0]!; k++) yield slice(this, k) as this;
   }
 }
@@ -240,7 +240,7 @@ const truth = (x: ArrayLike): ArrayLike =>
   typeof x === 'boolean' || (typeof x === 'object' && x.dtype === 'bool') ? x : compare.notEqual(x, 0);
 
 function unreadable(reader: string): never {
-  throw new TypeError(`\`${reader}\`: a number beside arrays has no contents of its own`);
+  throw typeError(`\`${reader}\`: a number beside arrays has no contents of its own`);
 }
 
 function knownShape(dims: readonly Dim[]): readonly number[] {

@@ -3,6 +3,7 @@
  *
  * Depends on: core, ops, ir, tracer.
  */
+import { typeError } from '../core/errors.ts';
 import { printAval, type KnownAval } from '../core/aval.ts';
 import { currentInterpreter, under } from '../core/interpreter.ts';
 import { leafPaths, flatten, rebuild, type Structure } from '../core/tree.ts';
@@ -61,7 +62,7 @@ export function closed(program: TracedProgram): { readonly program: TracedProgra
 export function asValue(leaf: unknown, path: string): Value {
   if (leaf instanceof Value) return leaf;
   if (typeof leaf === 'number' || typeof leaf === 'boolean') return literalValue(leaf);
-  throw new TypeError(`\`${path}\` is ${describe(leaf)}: only arrays, numbers and booleans can go in and out of a traced function`);
+  throw typeError(`\`${path}\` is ${describe(leaf)}: only arrays, numbers and booleans can go in and out of a traced function`);
 }
 const describe = (leaf: unknown): string =>
   typeof leaf === 'object' && leaf !== null

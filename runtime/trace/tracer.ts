@@ -6,7 +6,7 @@
  */
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
 import { currentInterpreter, hasInterpreter, roleInForce, type Interpreter } from '../core/interpreter.ts';
-import { tracerEscaped } from '../core/errors.ts';
+import { tracerEscaped, typeError } from '../core/errors.ts';
 import type { Atom, Equation, Parameters, Variable } from '../core/program.ts';
 import { printPlace } from '../core/stack.ts';
 import type { Place } from '../core/source.ts';
@@ -91,7 +91,7 @@ export class Tracer extends Value {
   }
 
   private unknown(reader: string): never {
-    throw new TypeError(
+    throw typeError(
       `\`${reader}\` of ${printAval(this.aval)} inside of a traced function (${this.builder.name || 'anonymous'}): it has no value yet; return it, and read it outside`,
     );
   }

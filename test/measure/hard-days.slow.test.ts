@@ -35,6 +35,19 @@ describe('hard days', () => {
     assert.equal(report.exitCode, 1);
   });
 
+  it('a program that throws deep within: the lines of its stack are its own', async () => {
+    const { stderr } = await run(`
+const alpha = (n: number): number => beta(n + 1);
+function beta(n: number): number {
+  make(256);
+  if (n > 1) throw new Error('deep');
+  return n;
+}
+alpha(1);`);
+    // Five lines lie before the first one here.
+    assert.match(stderr, /at beta \(.*:9:\d+\)\s+at alpha \(.*:6:\d+\)\s+at .*:12:1/);
+  });
+
   it('a program that throws in a promise', async () => {
     const { report } = await run(
       `make(2048); void Promise.resolve().then(() => { throw new Error('late'); }); await new Promise((r) => setTimeout(r, 1000));`,

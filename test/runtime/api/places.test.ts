@@ -5,16 +5,18 @@
  */
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
-import { donate, grad, jit, np } from '../../../runtime/index.ts';
+import { donate, grad, jit, memory, np } from '../../../runtime/index.ts';
 import { onCpu } from '../../support/arrays.ts';
 
 const here = fileURLToPath(import.meta.url);
 
-function messageOf(run: () => unknown): string {
+const messageOf = (run: () => unknown): string => faultOf(run).message;
+
+function faultOf(run: () => unknown): Error {
   try {
     run();
   } catch (fault) {
-    return (fault as Error).message;
+    return fault as Error;
   }
   throw new assert.AssertionError({ message: 'nothing was thrown' });
 }
@@ -51,6 +53,25 @@ describe('errors of shapes', () => {
     const message = messageOf(() => np.ones([4, 5]).matmul(np.ones([4, 5]))); // eager line
     assert.match(message, /f32\[4,5\] and f32\[4,5\]/);
     assert.ok(message.includes(`${here}:${lineOf(text, '// eager line')}:`), message);
+  });
+
+  it('have a stack that begins there, with no frame of the runtime', () => {
+    for (const [mark, run] of [
+      ['shape line', () => np.ones([2, 3]).matmul(np.ones([4, 5]))], // shape line
+      ['argument line', () => np.add('x' as never, 3)], // argument line
+      ['option line', () => jit((x: np.Array) => x.add(1), { staticArgnums: [4] })], // option line
+    ] as const) {
+      const stack = faultOf(run).stack!;
+      const [frame] = stack.split('\n').filter((line) => /^\s+at /.test(line));
+      assert.ok(frame!.includes(`${here}:${lineOf(text, `// ${mark}`)}:`), stack);
+      assert.doesNotMatch(stack, /(?<!test)[\\/]runtime[\\/]/);
+    }
+  });
+
+  it('stand beside live arrays too', () => {
+    using x = np.ones([3, 5]); // live line
+    const [found] = memory.liveArrays().filter(({ shape }) => shape.join() === x.shape.join());
+    assert.deepEqual([fileURLToPath(found!.file!), found!.line], [here, lineOf(text, '// live line')]);
   });
 
   it('name the line inside a function that is being compiled', () => {
