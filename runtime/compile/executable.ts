@@ -130,6 +130,10 @@ export interface Executable {
   readonly arenaBytes: number;
   /** Cuts at which the arena may be divided when no hole takes it whole, ascending offsets in bytes. */
   readonly cuts: readonly number[];
+  /** Bytes of the pieces that the arena consists of, in order, when it was planned for holes; each may lie anywhere. */
+  readonly pieces?: readonly number[];
+  /** The same kernels in the same order with an arena in pieces no larger than these holes; undefined when something fits into none. */
+  readonly inPieces: (holes: readonly number[]) => Executable | undefined;
   readonly outputs: readonly OutputPlan[];
   readonly analysis: Analysis;
   /** The planned peak if exactly these arguments were donated; the same kernels, planned again, remembered. */

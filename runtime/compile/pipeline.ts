@@ -21,6 +21,7 @@ import type { Kernel } from './kernel.ts';
 import { refuseHalf } from './half.ts';
 import { betterLayouts, layout, type Layout, type LayoutInput } from './layout.ts';
 import { materialised } from './materialise.ts';
+import { inPieces } from './pieces.ts';
 import { printSteps } from './print.ts';
 import { flatten, simplify, type Flat } from './simplify.ts';
 import { split } from './split.ts';
@@ -241,6 +242,12 @@ function executableOf(program: Program<Op>, choice: Chosen, options: CompileOpti
     steps,
     arenaBytes: chosen.arenaBytes,
     cuts: cutsOf(chosen),
+    inPieces(holes) {
+      const found = inPieces(chosen, holes);
+      if (found === undefined) return undefined;
+      const divided = layout({ ...inputFor(form, donated), choice: found.choice });
+      return { ...executableOf(program, { ...choice, layout: divided }, options, improves ?? executable), pieces: found.bytes };
+    },
     outputs: outputPlans,
     analysis: analyse({
       layout: chosen,

@@ -71,6 +71,10 @@ export interface Allocator {
     bytes: number,
     cuts: readonly number[],
   ) => readonly { readonly from: number; readonly allocation: Allocation }[];
+  /** Bytes of the largest pieces that could be had now, largest first: holes, and for `bytes` of them what may still be reserved. */
+  readonly holes: (bytes: number) => readonly number[];
+  /** One piece for each, or `NoRoom` and none. */
+  readonly allocateAll: (bytes: readonly number[]) => readonly Allocation[];
   /** Cuts pieces out of an allocation, which is no more after it; what lies between them is free. */
   readonly carve: (allocation: Allocation, pieces: readonly { readonly offset: number; readonly bytes: number }[]) => readonly Allocation[];
   readonly free: (allocation: Allocation) => void;
@@ -85,6 +89,8 @@ export interface Allocator {
 }
 
 const leastSlabBytes = 64 * 1024;
+/** Pieces that are told of: an arena in more of them would bind more slabs than a kernel can. */
+const mostHoles = 64;
 /** Empty slabs are kept for the next request up to this, or up to what is in use. */
 const keptEmptyBytes = 64 * 1024 * 1024;
 
@@ -237,20 +243,51 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
   ): readonly { readonly from: number; readonly allocation: Allocation }[] | undefined => {
     const ends = [...cuts, bytes];
     const made: { from: number; allocation: Allocation }[] = [];
-    const before = { peak, count, largest, meters: [...meters].map((meter) => meter.most) };
+    const undo = undoing();
     let from = 0;
     while (from < bytes) {
       const end = ends.findLast((one) => one > from && bins.bestFit(one - from) !== undefined);
       if (end === undefined) {
-        for (const { allocation } of made) free(allocation);
-        ({ peak, count, largest } = before);
-        [...meters].forEach((meter, i) => (meter.most = before.meters[i]!));
+        undo(made.map(({ allocation }) => allocation));
         return undefined;
       }
       made.push({ from, allocation: take(bins.bestFit(end - from)!, end - from) });
       from = end;
     }
     return made;
+  };
+  /** Gives back what was taken in vain from now on, and forgets that it was. */
+  const undoing = (): ((made: readonly Allocation[]) => void) => {
+    const before = { peak, count, largest, meters: [...meters].map((meter) => meter.most) };
+    return (made) => {
+      for (const allocation of made) free(allocation);
+      ({ peak, count, largest } = before);
+      [...meters].forEach((meter, i) => (meter.most = before.meters[i]!));
+    };
+  };
+  const holes: Allocator['holes'] = (bytes) => {
+    const found = options.kind === 'platform' ? [] : [...bins.largest(mostHoles)];
+    let room = options.limit - reserved;
+    for (let left = bytes; left > 0 && room >= alignment;) {
+      const piece = Math.min(room, backing.maxSlabBytes);
+      found.push(piece - (piece % alignment));
+      room -= piece;
+      left -= piece;
+    }
+    return found.toSorted((a, b) => b - a).slice(0, mostHoles);
+  };
+  /** Largest first: then what fits in one of the ways that there are fits in this one. */
+  const allocateAll: Allocator['allocateAll'] = (bytes) => {
+    const made = new Map<number, Allocation>();
+    const undo = undoing();
+    const order = bytes.map((_, i) => i).toSorted((i, j) => bytes[j]! - bytes[i]!);
+    try {
+      for (const i of order) made.set(i, allocate(bytes[i]!));
+    } catch (fault) {
+      undo([...made.values()]);
+      throw fault;
+    }
+    return bytes.map((_, i) => made.get(i)!);
   };
   const carve: Allocator['carve'] = (allocation, pieces) => {
     const chunk = chunks.get(allocation);
@@ -303,6 +340,8 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
     options,
     allocate,
     allocateDivided,
+    holes,
+    allocateAll,
     carve,
     free,
     abandon,
@@ -314,11 +353,11 @@ export function makeAllocator(backing: Backing, options: AllocatorOptions): Allo
       peakBytesReserved: peakReserved,
       bytesLimit: options.limit,
       largestAllocSize: largest,
-      largestFreeBlockBytes: bins.largest(),
+      largestFreeBlockBytes: bins.largest(1)[0] ?? 0,
       numAllocs: count,
       slabs: slabs.size,
       poolBytes: reserved,
-      fragmentation: reserved === inUse ? 0 : 1 - bins.largest() / (reserved - inUse),
+      fragmentation: reserved === inUse ? 0 : 1 - (bins.largest(1)[0] ?? 0) / (reserved - inUse),
     }),
     resetPeak() {
       peak = inUse;

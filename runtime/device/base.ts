@@ -7,19 +7,20 @@
  *     before   | arena: tmp | out0 | tmp | out1 |     donated: | x |
  *     after    |    free    | out0 | free| out1 |              | out2 |
  *
- * Depends on: core, compile, allocator, backend, memory-events, run-events.
+ * Depends on: core, compile, allocator, arena, backend, memory-events, run-events, shortage.
  */
 import { knownBytes, printAval, type KnownAval } from '../core/aval.ts';
-import { printPlace } from '../core/stack.ts';
 import { deviceLost, halfUnavailable, outOfMemory } from '../core/errors.ts';
 import type { Place } from '../core/source.ts';
 import type { Executable, Location, Role } from '../compile/executable.ts';
 import { NoRoom, type Allocation, type Allocator, type AllocatorOptions, makeAllocator } from './allocator.ts';
+import { makeArenas, type Part } from './arena.ts';
 import { shifted, type Backend, type Resolve, type Spot } from './backend.ts';
 import type { Buffer, Dead, Device, FreedBy, RunOptions, TypedArray } from './device.ts';
 import { makeDoubts } from './doubts.ts';
 import { makeEventWriter, nextId } from './memory-events.ts';
 import { makeRunWriter } from './run-events.ts';
+import { shortage } from './shortage.ts';
 import { arrayOf, filled, viewOf } from './typed-arrays.ts';
 
 const roleIn = ({ role }: { readonly role?: Role | undefined }) => (role === undefined ? {} : { role });
@@ -47,7 +48,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     verdict: backend.verdict,
     failed(slab, bytes) {
       const known = allocator.stats().bytesReserved - 1;
-      const error = outOfMemory({ ...shortage(bytes), largestHole: 0 });
+      const error = outOfMemory({ ...shortage(bytes, memory()), largestHole: 0 });
       const gone = [...live.values()].filter((handle) => doubts.touches(handle, slab));
       allocator.abandon(slab);
       for (const handle of gone) {
@@ -84,6 +85,7 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
       },
     },
   );
+  const arenaOf = makeArenas(allocator);
   // Told when the adapter is known, before the first thing that happens in memory where that can be.
   const announceDevice = (): void =>
     events.write({ kind: 'device', device: backend.kind, adapter: backend.adapter, software: backend.software, layer: 'tidemark' });
@@ -117,33 +119,16 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
       try {
         return take();
       } catch (again) {
-        throw again instanceof NoRoom ? outOfMemory(shortage(again.request)) : again;
+        throw again instanceof NoRoom ? outOfMemory(shortage(again.request, memory())) : again;
       }
     }
   };
-  const shortage = (request: number) => {
-    const stats = allocator.stats();
-    const byPlace = new Map<string, { bytes: number; count: number; what: string }>();
-    for (const { bytes, place, aval } of live.values()) {
-      const key = printPlace(place).replace(/:\d+$/, '');
-      const entry = byPlace.get(key) ?? { bytes: 0, count: 0, what: printAval(aval) };
-      entry.bytes += bytes;
-      entry.count += 1;
-      byPlace.set(key, entry);
-    }
-    const arrays = [...byPlace].map(([place, entry]) => ({ place, ...entry })).toSorted((a, b) => b.bytes - a.bytes);
-    const free = Math.max(0, stats.bytesLimit - stats.bytesInUse);
-    return {
-      request,
-      limit: stats.bytesLimit,
-      inUse: stats.bytesInUse,
-      free,
-      largestHole: Math.max(stats.largestFreeBlockBytes, stats.bytesLimit - stats.bytesReserved),
-      largestBuffer: backend.backing.maxSlabBytes,
-      arrays,
-      synchronous: settings.collect !== undefined,
-    };
-  };
+  const memory = () => ({
+    allocator,
+    live: live.values(),
+    largestBuffer: backend.backing.maxSlabBytes,
+    synchronous: settings.collect !== undefined,
+  });
   const handleOn = (allocation: Allocation, aval: KnownAval, place: Place | undefined, role?: Role): Handle => {
     const { slab, offset, bytes } = allocation;
     const handle: Handle = {
@@ -189,13 +174,19 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     return handle;
   };
 
-  const run = (executable: Executable, buffers: readonly Buffer[], place: Place | undefined, options: RunOptions = {}): Buffer[] => {
+  const run = (given: Executable, buffers: readonly Buffer[], place: Place | undefined, options: RunOptions = {}): Buffer[] => {
     usable();
     const handles = buffers.map(own);
-    const donated = handles.map((_, i) => executable.donated[i] === true);
+    const donated = handles.map((_, i) => given.donated[i] === true);
     const consumed = new Set(options.consumed ?? []);
-    const arena = roomFor(() => allocator.allocateDivided(executable.arenaBytes, executable.cuts));
-    const spots = privateSpots(handles, donated);
+    const { executable, parts: arena } = roomFor(() => arenaOf(given));
+    const giveBack = (spots: readonly Allocation[]): void => {
+      for (const { allocation } of arena) allocator.free(allocation);
+      spots.forEach((spot, i) => {
+        if (spot !== handles[i]!.allocation) allocator.free(spot);
+      });
+    };
+    const spots = privateSpots(handles, donated, giveBack);
     options.beforeSubmit?.();
     const regionAt = ({ region, offset }: Pick<Location, 'region' | 'offset'>): Spot => {
       if (region > 0) {
@@ -210,29 +201,39 @@ export function makeDevice(backend: Backend, settings: DeviceSettings): Device {
     try {
       backend.execute(executable, resolve);
     } catch (fault) {
-      for (const { allocation } of arena) allocator.free(allocation);
-      spots.forEach((spot, i) => {
-        if (spot !== handles[i]!.allocation) allocator.free(spot);
-      });
+      giveBack(spots);
       throw fault;
     }
     return settle({ executable, handles, donated, consumed, arena, spots, place });
   };
   /** A donated buffer that another handle still holds is not written over: the call gets a copy. */
-  const privateSpots = (handles: readonly Handle[], donated: readonly boolean[]): readonly Allocation[] =>
-    handles.map((handle, i) => {
-      if (!donated[i] || handle.allocation.holders === 1) return handle.allocation;
-      const copy = roomFor(() => allocator.allocate(handle.bytes));
-      if (handle.bytes > 0) backend.copy(handle.allocation, copy, handle.bytes);
-      return copy;
+  const privateSpots = (
+    handles: readonly Handle[],
+    donated: readonly boolean[],
+    giveBack: (spots: readonly Allocation[]) => void,
+  ): readonly Allocation[] => {
+    const spots: Allocation[] = [];
+    try {
+      handles.forEach((handle, i) => {
+        const shared = donated[i] && handle.allocation.holders > 1;
+        spots.push(shared ? roomFor(() => allocator.allocate(handle.bytes)) : handle.allocation);
+      });
+    } catch (fault) {
+      giveBack(spots);
+      throw fault;
+    }
+    handles.forEach(({ allocation, bytes }, i) => {
+      if (spots[i] !== allocation && bytes > 0) backend.copy(allocation, spots[i]!, bytes);
     });
+    return spots;
+  };
 
   interface Call {
     readonly executable: Executable;
     readonly handles: readonly Handle[];
     readonly donated: readonly boolean[];
     readonly consumed: ReadonlySet<number>;
-    readonly arena: readonly { readonly from: number; readonly allocation: Allocation }[];
+    readonly arena: readonly Part[];
     readonly spots: readonly Allocation[];
     readonly place: Place | undefined;
   }

@@ -17,7 +17,8 @@ export interface Bins {
   readonly add: (chunk: Chunk) => void;
   readonly remove: (chunk: Chunk) => void;
   readonly bestFit: (bytes: number) => Chunk | undefined;
-  readonly largest: () => number;
+  /** Bytes of the largest pieces, `count` of them at most, the largest first. */
+  readonly largest: (count: number) => readonly number[];
 }
 
 const bins = 32;
@@ -54,6 +55,13 @@ export function makeBins(): Bins {
       }
       return undefined;
     },
-    largest: () => lists.findLast((list) => list.length > 0)?.at(-1)?.bytes ?? 0,
+    largest(count) {
+      const found: number[] = [];
+      for (let bin = bins - 1; bin >= 0 && found.length < count; bin--) {
+        const list = lists[bin]!;
+        for (let i = list.length - 1; i >= 0 && found.length < count; i--) found.push(list[i]!.bytes);
+      }
+      return found;
+    },
   };
 }

@@ -1,9 +1,11 @@
 /**
  * An arena in several pieces, for when memory is free but no hole is large enough.
  *
- * Holes are regions of fixed bytes, so the values are planned anew over as few of the largest holes as hold them; what
- * cannot be divided is only a value. Depends on: regions.
+ * Holes are regions of fixed bytes, so the values are planned anew over few of the largest holes, more of them until they
+ * hold them; what cannot be divided is only a value. Depends on: bound, problem, regions.
  */
+import { leastBytes } from './bound.ts';
+import { roundUp } from './problem.ts';
 import type { Placement, Region, Value } from './regions.ts';
 import { defaultAlignment, greedyPlans } from './regions.ts';
 
@@ -27,7 +29,12 @@ export function splitArena<V extends Value>(
   const alignment = options.alignment ?? defaultAlignment;
   const largestFirst = holes.toSorted((a, b) => b.bytes - a.bytes);
   const loose = values.map((value) => ({ bytes: value.bytes, born: value.born, dies: value.dies }));
-  for (let count = 1; count <= holes.length; count++) {
+  const largestBytes = loose.reduce((most, { bytes }) => Math.max(most, roundUp(bytes, alignment)), 0);
+  if (largestBytes > (largestFirst[0]?.bytes ?? 0)) return undefined;
+  const least = leastBytes(loose, alignment);
+  let total = 0;
+  const enough = largestFirst.findIndex(({ bytes }) => (total += bytes) >= least) + 1;
+  for (const count of enough === 0 ? [] : counts(enough, holes.length)) {
     const regions = largestFirst.slice(0, count).map(({ id, bytes }): Region => ({ id, kind: 'donated', bytes }));
     for (const plan of greedyPlans(loose, regions, alignment)) {
       const placements = new Map(values.map((value, i) => [value, plan.placements.get(loose[i]!)!]));
@@ -35,6 +42,12 @@ export function splitArena<V extends Value>(
     }
   }
   return undefined;
+}
+
+/** `least`, then more in growing steps, up to `most`: a long list of holes is not tried one hole at a time. */
+function* counts(least: number, most: number): Iterable<number> {
+  for (let [count, step] = [least, 1]; count < most; [count, step] = [count + step, 2 * step]) yield count;
+  yield most;
 }
 
 function used<V extends Value>(placements: ReadonlyMap<V, Placement>, regions: readonly Region[]): Hole[] {
