@@ -40,11 +40,12 @@ export {
   makeJaxpr,
   pmap,
   remat,
+  savedResiduals,
   valueAndGrad,
   vjp,
   vmap,
 } from './api/transforms.ts';
-export type { GradOptions, PmapOptions } from './api/transforms.ts';
+export type { GradOptions, PmapOptions, SavedResidual } from './api/transforms.ts';
 export type { Jitted, JitOptions, Lowered } from './api/jit.ts';
 export type { Tree } from './api/tree.ts';
 export {

@@ -43,6 +43,7 @@ export const tidemark: LibraryModel = {
     jvp: { role: { kind: 'traces', function: 0 }, result: 'creates' },
     makeJaxpr: grad('other'),
     evalShape: { result: 'host', role: { kind: 'traces', function: 0 } },
+    savedResiduals: { result: 'host', role: { kind: 'traces', function: 0 } },
     donate: { arguments: { 0: 'inspects' }, result: { aliases: 0 }, role: { kind: 'donateMark' } },
     scope: { role: { kind: 'scope', async: true } },
     devicePut: { arguments: { 0: 'reads' }, result: 'creates' },

@@ -12,6 +12,8 @@ import { optionsOf } from '../ops/options.ts';
 import type { Array } from '../ops/value.ts';
 import * as calls from '../functions/calls.ts';
 import { overLanes } from '../functions/lanes.ts';
+import * as residuals from '../functions/residuals.ts';
+import type { SavedResidual } from '../functions/residuals.ts';
 import * as f from '../functions/transforms.ts';
 import type { TracedProgram } from '../ir/eval.ts';
 import { DeviceArray } from './array.ts';
@@ -186,4 +188,11 @@ export const makeJaxpr = <A extends unknown[]>(
 /** Shapes and dtypes of what a function would return, without running it. */
 export const evalShape = <A extends unknown[]>(fn: (...args: A) => unknown, ...args: A): unknown =>
   f.evalShape(fn as unknown as Call, ...args);
+/**
+ * What the gradient of a function keeps from the forward pass until the backward pass: per value its shape, dtype, bytes,
+ * and where it comes from, largest first; `String(…)` is a table of it. Nothing is computed. JAX's `print_saved_residuals`.
+ */
+export const savedResiduals = <A extends unknown[]>(fn: (...args: A) => unknown, ...args: A): readonly SavedResidual[] =>
+  residuals.savedResiduals(fn as unknown as Call, ...args);
+export type { SavedResidual };
 export { checkpointName, checkpointPolicies } from '../functions/calls.ts';
