@@ -87,7 +87,6 @@ export interface Silence {
 
 export interface CheckReport {
   readonly version: 1;
-  /** How many were looked at. */
   readonly files?: number;
   readonly diagnostics: readonly Diagnostic[];
   readonly functions: readonly FunctionFact[];
