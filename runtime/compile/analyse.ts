@@ -64,7 +64,7 @@ export function analyse(input: AnalyseInput): Analysis {
     copies,
     donated: outcomes,
     get whatIf() {
-      return whatIfOf(input, peakWith);
+      return whatIfOf(input);
     },
     values: valuesOf(input, places),
     recomputed: input.recomputed.map((one) => ({ ...one, place: places.of(one.place) })),
@@ -125,22 +125,24 @@ function unusable(variable: Variable, outputs: readonly Variable[]): string {
 }
 
 /** Nothing donated, what is donated now, each argument on its own added to or taken from that, everything, and the fewest that do as much. */
-function whatIfOf({ donated, argnums, argumentCount }: AnalyseInput, peakWith: AnalyseInput['peakWith']): Analysis['whatIf'] {
+function whatIfOf({ layout, inputs, donated, argnums, argumentCount, peakWith }: AnalyseInput): Analysis['whatIf'] {
   const all = [...new Set(argnums)];
+  // An arena in pieces costs more than the same program's in one; no donation choice would spare that.
+  const cut = Math.max(0, peakOf(layout, inputs) - peakWith(donated));
   const planned = new Map<string, number>();
-  const peakOf = (choice: readonly number[]): number => {
+  const peakFor = (choice: readonly number[]): number => {
     const key = choice.toSorted((a, b) => a - b).join();
     const peakBytes = planned.get(key) ?? peakWith(donated.map((_, leaf) => leaf < argumentCount && choice.includes(argnums[leaf]!)));
     planned.set(key, peakBytes);
     return peakBytes;
   };
   const donatedNow = all.filter((argnum) => argnums.some((one, leaf) => one === argnum && donated[leaf] === true));
-  const lowest = peakOf(all);
+  const lowest = peakFor(all);
   const without = (kept: readonly number[], argnum: number): readonly number[] => {
     const rest = kept.filter((one) => one !== argnum);
-    return peakOf(rest) <= lowest ? rest : kept;
+    return peakFor(rest) <= lowest ? rest : kept;
   };
-  const fewest = lowest < peakOf(donatedNow) ? all.reduceRight(without, all) : donatedNow;
+  const fewest = lowest < peakFor(donatedNow) ? all.reduceRight(without, all) : donatedNow;
   const choices = [
     [],
     donatedNow,
@@ -152,7 +154,7 @@ function whatIfOf({ donated, argnums, argumentCount }: AnalyseInput, peakWith: A
   return choices.flatMap((donateArgnums) => {
     if (seen.has(donateArgnums.join())) return [];
     seen.add(donateArgnums.join());
-    return [{ donateArgnums, peakBytes: peakOf(donateArgnums) }];
+    return [{ donateArgnums, peakBytes: peakFor(donateArgnums) + cut }];
   });
 }
 

@@ -207,7 +207,7 @@ export function outOfMemory({ request, limit, inUse, free, largestHole, largestB
     `out of memory: ${bytesText(request)} were asked for`,
     [
       `${bytesText(inUse)} of ${bytesText(limit)} are in use, ${bytesText(free)} are free, the largest hole has ${bytesText(largestHole)}`,
-      ...(request > largestBuffer ? [`one buffer of this device has at most ${bytesText(largestBuffer)}`] : []),
+      ...(request > largestBuffer ? [`one buffer of this device has at most ${largestBuffer} bytes, and ${request} were asked for`] : []),
       ...shown,
       ...(rest > 0 ? [`${bytesText(rest)} in arrays of other lines`] : []),
       ...(synchronous ? ['arrays that a loop without `await` has dropped are not collected before it ends'] : []),

@@ -30,6 +30,8 @@ export function makeRunWriter(events: EventWriter): (executable: Executable, pla
       id = nextId();
       ids.set(from, id);
       const former = executable.improves === undefined ? undefined : idsOf(executable.improves).get(from);
+      // The first plan that is told of stands for the one that it improves: a call may never have run by that.
+      if (executable.improves !== undefined && former === undefined) idsOf(executable.improves).set(from, id);
       const numberOf = (at: number): number => events.placeId(eager ? place : places[at]);
       events.write({
         kind: 'program',

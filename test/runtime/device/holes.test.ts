@@ -11,6 +11,8 @@ import type { Program } from '../../../runtime/core/program.ts';
 import { makeDevice } from '../../../runtime/device/base.ts';
 import { makeCpu } from '../../../runtime/device/cpu.ts';
 import type { Buffer, Device } from '../../../runtime/device/device.ts';
+import { listen } from '../../../runtime/device/memory-events.ts';
+import type { Event } from '../../../runtime/events/event.ts';
 import { foriLoop } from '../../../runtime/functions/loops.ts';
 import type { Op } from '../../../runtime/ops/op.ts';
 import type { Value } from '../../../runtime/ops/value.ts';
@@ -116,6 +118,37 @@ describe('memory that is free in holes only', function () {
     const x = device.put(3, aval, undefined);
     for (let round = 0; round < 5; round++) for (const result of device.run(counted, [x], undefined)) device.free(result, 'dispose');
     assert.equal(planned, 1);
+  });
+
+  it('is told of as plans of one program: no new trace, and no donation that would spare the cutting', () => {
+    const aval = f32(64, 64);
+    const device = cpuDevice({ limit: 2 ** 19 });
+    const executable = uncut(
+      compile(trace('told', ([x]) => [x!.add(1), x!.mul(2), x!.matmul(x!)], [aval]) as Program<Op>, {
+        donated: [false],
+        target: device.target,
+      }),
+    );
+    const layouts = [
+      [2 ** 14, 2 ** 14, 2 ** 14, 2 ** 14],
+      [2 ** 15, 2 ** 14, 2 ** 14],
+    ].map((holes) => executable.inPieces(holes)!);
+    const told: Event[] = [];
+    const stop = listen((event) => void told.push(event));
+    try {
+      const x = device.put(3, aval, undefined);
+      for (const one of layouts) for (const result of device.run({ ...one }, [x], undefined)) device.free(result, 'dispose');
+    } finally {
+      stop();
+    }
+    const programs = told.filter((event) => event.kind === 'program');
+    assert.deepEqual(
+      programs.map(({ improves }) => improves),
+      [undefined, programs[0]!.program],
+    );
+    for (const { analysis } of layouts)
+      for (const { peakBytes } of analysis.whatIf.filter(({ donateArgnums }) => donateArgnums.length === 0))
+        assert.ok(peakBytes >= analysis.peakBytes);
   });
 
   it('goes beyond what one buffer of the device can hold', async () => {
