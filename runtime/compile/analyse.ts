@@ -35,7 +35,7 @@ export const peakOf = (layout: Layout, inputs: readonly Variable[]): number => a
 export const argumentBytesOf = (inputs: readonly Variable[]): number => inputs.reduce((sum, { aval }) => sum + roundedBytes(aval), 0);
 
 export function analyse(input: AnalyseInput): Analysis {
-  const { layout, inputs, donated, outputs, peakWith } = input;
+  const { layout, inputs, donated, outputs } = input;
   const places = makePlaces();
   const argumentBytes = argumentBytesOf(inputs);
   const stored = outputs.filter((output) => output.kind === 'stored');
