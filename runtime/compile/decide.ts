@@ -32,8 +32,8 @@ export interface DecideOptions {
 }
 
 type Nature =
-  /** Arithmetic on elements, or none at all (views). */
-  | { readonly kind: 'map'; readonly cost: number; readonly plainView: boolean }
+  /** Arithmetic on elements, or none at all (views; `bordered`: with a number where there is nothing to read). */
+  | { readonly kind: 'map'; readonly cost: number; readonly plainView: boolean; readonly bordered?: true }
   /** A loop for every element. */
   | { readonly kind: 'anchor'; readonly product: boolean }
   | { readonly kind: 'barrier' };
@@ -126,6 +126,7 @@ export function natureOf({ op, inputs, outputs, parameters }: Equation<Op>): Nat
         loops ||= one.kind === 'loop';
         loads += one.kind === 'load' ? 1 : 0;
       });
+      if (isBordered(scalar)) return { kind: 'map', cost: 0, plainView: false, bordered: true };
       return loops
         ? { kind: 'anchor', product: false }
         : { kind: 'map', cost: Math.max(op.flops(avals, parameters), loads > 2 ? cheap + 1 : 0), plainView: false };
@@ -135,6 +136,10 @@ export function natureOf({ op, inputs, outputs, parameters }: Equation<Op>): Nat
       return { kind: 'barrier' };
   }
 }
+
+/** An element of an operand under a condition, a number otherwise: a padded array. */
+const isBordered = (scalar: Scalar): boolean =>
+  scalar.kind === 'choose' && scalar.then.kind === 'load' && scalar.otherwise.kind === 'constant';
 
 const loadOf =
   (avals: readonly KnownAval[]) =>
@@ -214,11 +219,13 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, { eager
     return !anchored.has(home) && !products.has(home);
   }
   if (nature.plainView) return !fate.mustStore;
+  if (fate.mustStore || eagerness === 'none') return false;
+  if (nature.bordered) return !isFull(fate, sizes);
   // A factor is read where it lies; only views may stand between.
-  if (fate.mustStore || fate.factor || eagerness === 'none') return false;
+  if (fate.factor) return false;
   const free = equation.inputs.every(isLiteral) || equation.inputs.length === 0;
   if (free && nature.cost <= 8) return true;
-  if ([...fate.homes].some((one) => (sizes.get(one) ?? 0) >= mostEquations)) return false;
+  if (isFull(fate, sizes)) return false;
   if (fate.homes.size > 1 || fate.copies > 1) {
     if (eagerness === 'careful') return false;
     return nature.cost <= cheap && fate.copies <= 2 && fate.homes.size <= 2 && fate.repeats <= 1;
@@ -226,6 +233,9 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, { eager
   if (eagerness === 'careful' && shrinks(equation)) return false;
   return fate.repeats <= 1 || nature.cost <= 1;
 }
+
+const isFull = ({ homes }: Fate, sizes: ReadonlyMap<Variable, number>): boolean =>
+  [...homes].some((one) => (sizes.get(one) ?? 0) >= mostEquations);
 
 /** The result is smaller than what it is read from: storing it may set larger operands free. */
 function shrinks({ inputs, outputs }: Equation<Op>): boolean {

@@ -3,12 +3,13 @@
  *
  * Functions come from the same entries as the shader text. The text is a function of the host functions it calls, which
  * returns the kernel: (arrays, bases) => void, one array and one base in elements per slot. `interpret` does the same
- * without making functions from text. Depends on: core, ops, code, evaluate, kernel.
+ * without making functions from text. Depends on: core, ops, code, evaluate, factor, kernel.
  */
 import type { DType } from '../core/dtype.ts';
 import { coordinate, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
 import { makeCode, type Language } from './code.ts';
 import { evaluate, halfToNumber, numberToHalf, rounded } from './evaluate.ts';
+import { placeOf } from './factor.ts';
 import type { Factor, Kernel } from './kernel.ts';
 import { mapScalar } from './scalar-walk.ts';
 import { linear } from '../ops/arithmetic.ts';
@@ -121,34 +122,31 @@ function contractionBody(kernel: Kernel, language: Language): readonly string[] 
   code.bind(k, 'k');
   code.open([0]);
   code.open([1]);
-  const part = (factor: Factor, what: 'start' | 'free' | 'depth'): string => code.value(factor[what]);
-  const rowStart = `${part(left, 'start')} + ${part(left, 'free')}`;
-  const columnStart = part(right, 'start');
-  const sideBySide = right.freeStride === 1;
-  code.line(sideBySide ? 'row.fill(0);' : '');
-  code.open([k]);
-  const leftDepth = part(left, 'depth');
-  const rightDepth = part(right, 'depth');
-  const kLines = code.close();
-  const load = (factor: Factor, position: string): string => `a${factor.operand}[b${factor.operand} + ${position}]`;
+  const load = (factor: Factor, place: string): string => {
+    const element = `a${factor.operand}[b${factor.operand} + ${place}]`;
+    return factor.border === undefined
+      ? element
+      : `(${code.value(factor.border.inside)} ? ${element} : ${numberText(factor.border.value)})`;
+  };
+  const sideBySide = right.freeStride === 1 && right.border === undefined;
   if (sideBySide) {
-    code.line(`for (let k = 0; k < ${depth}; k++) {`);
-    for (const line of kLines) code.line(line);
-    code.line(`const x = ${load(left, `${rowStart} + ${leftDepth}`)}, from = b${right.operand} + ${columnStart} + ${rightDepth};`);
+    code.line('row.fill(0);');
+    const columnStart = code.value(right.start);
+    code.open([k]);
+    const x = load(left, code.value(placeOf(left)));
+    code.line(`const x = ${x}, from = b${right.operand} + ${columnStart} + ${code.value(right.depth)};`);
     code.line(`for (let c2 = 0; c2 < ${columns}; c2++) row[c2] += fround(x * a${right.operand}[from + c2]);`);
-    code.line('}');
+    const lines = code.close();
+    for (const line of [`for (let k = 0; k < ${depth}; k++) {`, ...lines, '}']) code.line(line);
   }
   const before = code.scopes.at(-1)!.lines.splice(0);
   code.open([2, sum]);
   if (!sideBySide) {
-    const columnFree = part(right, 'free');
-    code.line('let total = 0;');
-    code.line(`for (let k = 0; k < ${depth}; k++) {`);
-    for (const line of kLines) code.line(line);
-    code.line(
-      `total = fround(total + fround(${load(left, `${rowStart} + ${leftDepth}`)} * ${load(right, `${columnStart} + ${columnFree} + ${rightDepth}`)}));`,
-    );
-    code.line('}');
+    code.open([k]);
+    const [x, y] = [load(left, code.value(placeOf(left))), load(right, code.value(placeOf(right)))];
+    code.line(`total = fround(total + fround(${x} * ${y}));`);
+    const lines = code.close();
+    for (const line of ['let total = 0;', `for (let k = 0; k < ${depth}; k++) {`, ...lines, '}']) code.line(line);
   }
   code.bind(sum, sideBySide ? 'row[c2]' : 'total');
   storeAll(kernel, code, kernel.operands.length);
@@ -219,14 +217,15 @@ function sumAt({ form }: Kernel, coordinates: readonly number[], load: (slot: nu
   let sum = 0;
   for (let at = 0; at < depth; at++) {
     const element = (factor: Factor): number => {
-      const part = (scalar: Scalar): number =>
+      const valueOf = (scalar: Scalar): number =>
         evaluate(
           mapScalar(scalar, (one) =>
             one.kind === 'variable' && one.variable === k ? { kind: 'constant', value: at, dtype: 'int32' } : one,
           ),
           { coordinates, load: () => 0 },
         );
-      return load(factor.operand, part(factor.start) + part(factor.free) + part(factor.depth));
+      if (factor.border !== undefined && valueOf(factor.border.inside) === 0) return factor.border.value;
+      return load(factor.operand, valueOf(placeOf(factor)));
     };
     sum = Math.fround(sum + Math.fround(element(left) * element(right)));
   }

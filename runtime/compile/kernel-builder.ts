@@ -3,7 +3,7 @@
  *
  * Fusion is this substitution. What is stored is decided in fuse.ts; where the decision turns out to be impossible (a
  * factor of a matrix product that isn't laid out regularly), `Unfit` names the variable that has to be stored after all.
- * Depends on: core, ops, affine, keys, kernel.
+ * Depends on: core, ops, affine, factor, keys, kernel.
  * Long because: all steps of one kernel share what is known of it so far.
  */
 import type { KnownAval } from '../core/aval.ts';
@@ -12,10 +12,11 @@ import { isLiteral, type Atom, type Equation, type Variable } from '../core/prog
 import { int, linear, unravelled } from '../ops/arithmetic.ts';
 import type { ElementContext, Op } from '../ops/op.ts';
 import { constant, coordinate, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
-import { affineOf, sameAffine, scalarOf, type Bounds, type Term } from './affine.ts';
+import { affineOf, sameAffine, scalarOf, type Bounds } from './affine.ts';
+import { factorOf } from './factor.ts';
 import { makeKeys } from './keys.ts';
 import type { Contraction, Factor, Form, Result } from './kernel.ts';
-import { mapScalar, visit } from './scalar-walk.ts';
+import { mapScalar } from './scalar-walk.ts';
 
 /** Which variables one kernel writes, and what they are built around. */
 export interface Group {
@@ -343,39 +344,9 @@ function factorFrom(
     if (inContract >= 0) return contractAt[inContract]!;
     return freeAt[free++]!;
   });
-  const element = writer.elementOf(operand, index);
-  if (element.kind !== 'load') throw new Unfit(operand);
-  const affine = affineOf(element.index[0]!, bounds);
-  const parts = { start: [] as Term[], free: [] as Term[], depth: [] as Term[] };
-  for (const term of affine.terms) {
-    const part = partOf(term.atom, side + 1);
-    if (part === undefined) throw new Unfit(operand);
-    parts[part].push(term);
-  }
-  const scalar = (terms: readonly Term[], shift = 0): Scalar => scalarOf({ constant: shift, terms });
-  const strideOf = (terms: readonly Term[], kind: 'coordinate' | 'variable'): number | undefined =>
-    terms.length === 0 ? 0 : terms.length === 1 && terms[0]!.atom.kind === kind ? terms[0]!.factor : undefined;
-  const freeStride = strideOf(parts.free, 'coordinate');
-  const depthStride = strideOf(parts.depth, 'variable');
-  return {
-    operand: element.operand,
-    start: scalar(parts.start, affine.constant),
-    free: scalar(parts.free),
-    ...(freeStride === undefined ? {} : { freeStride }),
-    depth: scalar(parts.depth),
-    ...(depthStride === undefined ? {} : { depthStride }),
-  };
-}
-
-/** Whether a term depends on the batch, on rows or columns, or on the depth; undefined when on several, or on data. */
-function partOf(atom: Scalar, free: number): 'start' | 'free' | 'depth' | undefined {
-  const found = new Set<'start' | 'free' | 'depth' | undefined>();
-  visit([atom], (one) => {
-    if (one.kind === 'variable') found.add('depth');
-    else if (one.kind === 'coordinate') found.add(one.axis === 0 ? 'start' : one.axis === free ? 'free' : undefined);
-    else if (one.kind === 'load' || one.kind === 'loop' || one.kind === 'choose') found.add(undefined);
-  });
-  return found.size === 1 ? [...found][0] : undefined;
+  const factor = factorOf(writer.elementOf(operand, index), side + 1, bounds);
+  if (factor === undefined) throw new Unfit(operand);
+  return factor;
 }
 
 function writeUpdate(group: Group, equation: Equation<Op>, definitions: Definitions): Written {

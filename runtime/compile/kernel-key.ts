@@ -7,6 +7,7 @@
 import { shortName } from '../core/dtype.ts';
 import { printAval } from '../core/aval.ts';
 import { dtypeOf, type Scalar } from '../ops/scalar.ts';
+import type { Factor } from './kernel.ts';
 import type { Written } from './kernel-builder.ts';
 
 export function kernelKey({ extents, operands, results, form }: Written): string {
@@ -58,9 +59,12 @@ export function kernelKey({ extents, operands, results, form }: Written): string
   if (form.kind === 'contraction') {
     const { left, right, batch, rows, columns, depth, sum, k } = form.contraction;
     symbolName(k);
-    lines.push(
-      `${symbolName(sum)} = ${batch}×${rows}×${columns} over ${depth}: s${left.operand}[${write(left.start)} + ${write(left.free)} + ${write(left.depth)}] · s${right.operand}[${write(right.start)} + ${write(right.free)} + ${write(right.depth)}]`,
-    );
+    const element = ({ operand, start, free, depth: along, mixed, border }: Factor): string => {
+      const place = [start, free, along, ...(mixed ? [mixed] : [])].map(write).join(' + ');
+      return `s${operand}[${place}]${border ? ` if ${write(border.inside)} else ${border.value}` : ''}`;
+    };
+    const factors = `${element(left)} · ${element(right)}`;
+    lines.push(`${symbolName(sum)} = ${batch}×${rows}×${columns} over ${depth}: ${factors}`);
   }
   for (const { aval, value, index, inside } of results)
     lines.push(

@@ -60,7 +60,10 @@ export interface Contraction {
   readonly right: Factor;
 }
 
-/** Where the elements of a factor lie, in elements from the operand's start: start(batch) + free(row or column) + depth(k). */
+/**
+ * Where the elements of a factor lie, in elements from the operand's start: start(batch) + free(row or column) + depth(k),
+ * and `mixed` when it is there.
+ */
 export interface Factor {
   readonly operand: number;
   /** Depends on coordinate 0 (the batch) only. */
@@ -72,4 +75,8 @@ export interface Factor {
   /** Depends on the variable `k` of the contraction only. */
   readonly depth: Scalar;
   readonly depthStride?: number;
+  /** Depends on several of these at once: the quotients by which an array with gaps is read. */
+  readonly mixed?: Scalar;
+  /** Where `inside` doesn't hold the element is `value`, and nothing is read: the border of a padded array, and gaps. */
+  readonly border?: { readonly inside: Scalar; readonly value: number };
 }

@@ -4,7 +4,7 @@
  * On software Vulkan every invocation holds a tile of up to 8 × 8 results in registers and reads vectors, without shared
  * memory: barriers cost more there than reading again (FACTS: 4.7 against 0.2 GFLOP/s). On GPUs workgroups share tiles of
  * 64 × 64. Either factor may be transposed: what lies side by side decides which way vectors run.
- * Depends on: core, ops, affine, code, wgsl-epilogue, wgsl-language, wgsl-shared, wgsl, kernel.
+ * Depends on: core, ops, affine, code, quotients, wgsl-bordered, wgsl-epilogue, wgsl-language, wgsl-shared, wgsl, kernel.
  */
 import { intDiv, intMod } from '../ops/arithmetic.ts';
 import type { Scalar } from '../ops/scalar.ts';
@@ -12,6 +12,8 @@ import { affineOf, type Bounds } from './affine.ts';
 import { makeCode, type Writer } from './code.ts';
 import type { Contraction, Factor, Kernel } from './kernel.ts';
 import { basesLines, boundsOf, gridOf, groupSizeFor, slotAvals, type WgslOptions, type WgslText } from './wgsl.ts';
+import { withoutDivision } from './quotients.ts';
+import { borderedLines, isBordered } from './wgsl-bordered.ts';
 import { finishText, lettersOf, textAt } from './wgsl-epilogue.ts';
 import { boundSlabs, loaded, wgslLanguage, type Slabs } from './wgsl-language.ts';
 import { writeShared } from './wgsl-shared.ts';
@@ -39,8 +41,24 @@ const contractionOf = (kernel: Kernel): Contraction => {
 
 export function writeContraction(kernel: Kernel, options: WgslOptions): WgslText {
   const contraction = contractionOf(kernel);
-  if (options.adapter === 'gpu' && contraction.rows >= 32 && contraction.columns >= 32) return writeShared(kernel, contraction, options);
-  return writeTiles(kernel, contraction, tileFor(kernel, contraction, options), options);
+  const quick = quickened(kernel, contraction);
+  if (options.adapter === 'gpu' && contraction.rows >= 32 && contraction.columns >= 32) return writeShared(kernel, quick, options);
+  return writeTiles(kernel, quick, tileFor(kernel, contraction, options), options);
+}
+
+function quickened(kernel: Kernel, contraction: Contraction): Contraction {
+  const bounds = boundsOf(kernel);
+  bounds.counters.set(contraction.k, contraction.depth);
+  const quick = withoutDivision(bounds);
+  const factor = ({ mixed, border, ...rest }: Factor): Factor => ({
+    ...rest,
+    start: quick(rest.start),
+    free: quick(rest.free),
+    depth: quick(rest.depth),
+    ...(mixed ? { mixed: quick(mixed) } : {}),
+    ...(border ? { border: { ...border, inside: quick(border.inside) } } : {}),
+  });
+  return { ...contraction, left: factor(contraction.left), right: factor(contraction.right) };
 }
 
 function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contraction, { aligned }: WgslOptions): Tile {
@@ -50,9 +68,10 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
     const { constant, terms } = affineOf(scalar, bounds);
     return constant % 4 === 0 && terms.every(({ factor }) => factor % 4 === 0);
   };
-  const reading = ({ start, free, depth: along }: Factor, extent: number): Reading => {
-    if (!fours || !even(start)) return 'one by one';
-    if (depth % 4 === 0 && inRunsOfFour(along, bounds) && even(free)) return 'along depth';
+  const reading = (factor: Factor, extent: number, single: boolean): Reading => {
+    const { start, free, depth: along } = factor;
+    if (!fours || isBordered(factor) || !even(start)) return 'one by one';
+    if (!single && depth % 4 === 0 && inRunsOfFour(along, bounds) && even(free)) return 'along depth';
     if (extent % 4 === 0 && inRunsOfFour(free, bounds) && even(along)) return 'along free';
     return 'one by one';
   };
@@ -64,11 +83,13 @@ function tileFor(kernel: Kernel, { rows, columns, depth, left, right }: Contract
   let [tileRows, tileColumns] = [tall, most];
   while (tileRows > 1 && invocations(tileRows, tileColumns) < 32) tileRows /= 2;
   if (tileColumns === 8 && invocations(tileRows, tileColumns) < 32) tileColumns = 4;
-  const readings = [reading(left, rows), reading(right, columns)] as const;
+  // A bordered element costs a sum, a comparison and a selection: written out once for each of several depths they take long to compile.
+  const bordered = isBordered(left) || isBordered(right);
+  const readings = [reading(left, rows, bordered), reading(right, columns, bordered)] as const;
   return {
     rows: tileRows,
     columns: tileColumns,
-    depth: readings.includes('along depth') ? 4 : depth % 2 === 0 ? 2 : 1,
+    depth: bordered ? 1 : readings.includes('along depth') ? 4 : depth % 2 === 0 ? 2 : 1,
     left: readings[0],
     right: readings[1],
     fours,
@@ -256,6 +277,17 @@ function readLines(
       return oneByOne();
   }
   function oneByOne(): Reads {
+    const element = (i: number, kk: number): string => `${name}${kk}_${i}`;
+    const quad = (q: number, kk: number): string =>
+      `vec4f(${range(4)
+        .map((j) => element(4 * q + j, kk))
+        .join(', ')})`;
+    if (isBordered(factor)) {
+      const frees = range(extent).map((i) => `${name}at${i}`);
+      const depths = steps.map((kk) => (kk === 0 ? 'k' : `(k + ${kk})`));
+      const { before, inside } = borderedLines(factor, name, { axis: free.axis, frees, k, depths }, slabs, code);
+      return { before: [...frees.map((one, i) => `let ${one} = ${clamped(i, 1)};`), ...before], inside, element, quad };
+    }
     const before = range(extent).map((i) => `let ${name}at${i} = ${start} + ${freeText(clamped(i, 1))};`);
     const inside = steps.flatMap((kk) => {
       const along = depthText(kk);
@@ -263,15 +295,6 @@ function readLines(
         (i) => `let ${name}${kk}_${i} = ${loaded(factor.operand, `(${name}at${i} + ${along})`, 'float32', false, slabs)};`,
       );
     });
-    const element = (i: number, kk: number): string => `${name}${kk}_${i}`;
-    return {
-      before,
-      inside: [...depthLines, ...inside],
-      element,
-      quad: (q, kk) =>
-        `vec4f(${range(4)
-          .map((j) => element(4 * q + j, kk))
-          .join(', ')})`,
-    };
+    return { before, inside: [...depthLines, ...inside], element, quad };
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Matrix products for GPUs: workgroups share tiles of both factors. Depends on: core, code, wgsl-language, wgsl, wgsl-epilogue, kernel.
+ * Matrix products for GPUs: workgroups share tiles of both factors. Depends on: core, code, wgsl-bordered, wgsl-language, wgsl, wgsl-epilogue, kernel.
  */
 import { makeCode } from './code.ts';
 import type { Contraction, Factor, Kernel } from './kernel.ts';
 import { basesLines, gridOf, slotAvals, type WgslOptions, type WgslText } from './wgsl.ts';
-import { finishText, lettersOf, textAt } from './wgsl-epilogue.ts';
-import { boundSlabs, loaded, wgslLanguage } from './wgsl-language.ts';
+import { borderedLines } from './wgsl-bordered.ts';
+import { finishText, lettersOf } from './wgsl-epilogue.ts';
+import { boundSlabs, wgslLanguage } from './wgsl-language.ts';
 
 const sharedTile = 64;
 const sharedDepth = 16;
@@ -22,7 +23,6 @@ export function writeShared(kernel: Kernel, contraction: Contraction, options: W
   const grid = gridOf(batch * across * down);
   const code = makeCode(wgslLanguage(slabs, needs));
   const range = [0, 1, 2, 3];
-  const starts = [left, right].map(({ start }) => code.value(start));
   const fill = (factor: Factor, side: 0 | 1): string[] => {
     const name = side === 0 ? 'tileA' : 'tileB';
     const first = side === 0 ? 'row0' : 'column0';
@@ -32,14 +32,20 @@ export function writeShared(kernel: Kernel, contraction: Contraction, options: W
     const split = alongDepth
       ? [`let kk = at % ${sharedDepth};`, `let f = at / ${sharedDepth};`]
       : [`let f = at % ${sharedTile};`, `let kk = at / ${sharedTile};`];
-    const free = textAt(factor.free, (one) => one.kind === 'coordinate' && one.axis === side + 1, `(${first} + f)`, code);
-    const along = textAt(factor.depth, (one) => one.kind === 'variable' && one.variable === contraction.k, '(k + kk)', code);
+    const points = { axis: side === 0 ? 1 : 2, frees: ['free'], k: contraction.k, depths: ['along'] } as const;
+    const { before, inside } = borderedLines(factor, 'x', points, slabs, code);
     return [
       `for (var turn = 0; turn < 4; turn++) {`,
       `let at = local + turn * 256;`,
       ...split,
       `var x = 0.0f;`,
-      `if (${first} + f < ${limit} && k + kk < ${depth}) { x = ${loaded(factor.operand, `(${starts[side]!} + ${free} + ${along})`, 'float32', false, slabs)}; }`,
+      `if (${first} + f < ${limit} && k + kk < ${depth}) {`,
+      `let free = ${first} + f;`,
+      'let along = k + kk;',
+      ...before,
+      ...inside,
+      'x = x0_0;',
+      '}',
       `${name}[kk * ${sharedTile} + f] = x;`,
       '}',
     ];

@@ -37,6 +37,12 @@ const intMax = scalarFunction(
 );
 const below = infix('below', '<', (a, b) => (a! < b! ? 1 : 0));
 const equals = infix('equals', '==', (a, b) => (a === b ? 1 : 0));
+export const isInsideFunction = scalarFunction(
+  'isInside',
+  1,
+  ([a, extent]) => `(u32(${a}) < u32(${extent}))`,
+  (a, extent) => (a! >= 0 && a! < extent! ? 1 : 0),
+);
 const both = infix('both', '&&', (a, b) => a! & b!);
 const either = infix('either', '||', (a, b) => a! | b!);
 
@@ -68,8 +74,8 @@ export const isBelow = (a: Scalar, b: Scalar): Scalar => folded(below, a, b, 'bo
 export const isEqual = (a: Scalar, b: Scalar): Scalar => folded(equals, a, b, 'bool');
 export const and = (a: Scalar, b: Scalar): Scalar => (known(a) === 1 ? b : known(b) === 1 ? a : folded(both, a, b, 'bool'));
 export const or = (a: Scalar, b: Scalar): Scalar => folded(either, a, b, 'bool');
-/** 0 <= a < extent. */
-export const isInside = (a: Scalar, extent: number): Scalar => and(isBelow(int(-1), a), isBelow(a, int(extent)));
+/** 0 <= a < extent, as one comparison: a negative number is a large one without its sign. */
+export const isInside = (a: Scalar, extent: number): Scalar => folded(isInsideFunction, a, int(extent), 'bool');
 export const clamped = (a: Scalar, extent: number): Scalar => atMostOf(atLeastOf(a, int(0)), int(Math.max(0, extent - 1)));
 
 export const choose = (condition: Scalar, then: Scalar, otherwise: Scalar): Scalar => ({

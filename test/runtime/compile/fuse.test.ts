@@ -13,7 +13,7 @@ import { overDonated } from '../../../runtime/compile/order/over.ts';
 import { peakAlong, wire } from '../../../runtime/compile/order/walk.ts';
 import { flatten, simplify, type Flat } from '../../../runtime/compile/simplify.ts';
 import { split } from '../../../runtime/compile/split.ts';
-import { grad, np, type Array as Traced } from '../../../runtime/index.ts';
+import { grad, lax, np, type Array as Traced } from '../../../runtime/index.ts';
 import type { Op } from '../../../runtime/ops/op.ts';
 import type { Program } from '../../../runtime/core/program.ts';
 import type { Value } from '../../../runtime/ops/value.ts';
@@ -97,6 +97,25 @@ describe('fusing', () => {
       nodes.map(({ results }) => results),
       [flat.outputs],
     );
+  });
+
+  it('stores neither borders nor gaps nor turned kernels of convolutions and their gradients', () => {
+    const flat = flatOf(
+      ([x, w, v]) => {
+        const loss = ([kernel, second]: Traced[]): Traced =>
+          np.square(lax.conv(np.tanh(lax.conv(x as Traced, kernel!, [2, 2], 'SAME')), second!, [2, 2], 'SAME')).sum();
+        return grad(loss)([w, v] as Traced[]) as Value[];
+      },
+      [
+        [2, 3, 9, 9],
+        [4, 3, 3, 3],
+        [5, 4, 3, 3],
+      ],
+    );
+    const { nodes } = fuse(flat, { eagerness: 'all', merge: 'all', workshop: workshop() });
+    const stored = nodes.flatMap(({ results }) => results.map(({ aval }) => aval.shape.join()));
+    // The two layers, their gradients, and those of the kernels.
+    assert.deepEqual(stored.toSorted(), ['2,4,5,5', '2,4,5,5', '2,5,3,3', '4,3,3,3', '5,4,3,3']);
   });
 
   it('lets an update run after the last reader of the donated value that it may write over', () => {
