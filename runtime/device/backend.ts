@@ -43,3 +43,15 @@ export interface Backend {
 /** Position after the strides of the loops that are running. */
 export const shifted = ({ offset, strides }: Location, loops: readonly number[]): number =>
   (strides ?? []).reduce((sum, { loop, bytes }) => sum + bytes * loops[loop]!, offset);
+
+/** The slabs that a launch binds, in the order in which its slots name them, and for each slot which of them it is. */
+export function boundFor(spots: readonly Spot[]): { readonly ids: readonly number[]; readonly slabs: readonly number[] } {
+  const ids: number[] = [];
+  const slabs = spots.map(({ slab }) => {
+    // An operand without elements lies nowhere: any slab will do.
+    const real = slab === 0 ? spots.find((one) => one.slab !== 0)!.slab : slab;
+    const at = ids.indexOf(real);
+    return at >= 0 ? at : ids.push(real) - 1;
+  });
+  return { ids, slabs };
+}

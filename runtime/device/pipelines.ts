@@ -37,10 +37,11 @@ export interface Pipelines {
   readonly prepare: (wanted: readonly Wanted[]) => Promise<unknown> | undefined;
   /** Slabs by id in the order of their bindings. */
   readonly bindGroup: (ids: readonly number[], buffers: readonly GPUBuffer[]) => GPUBindGroup;
-  /** For a buffer that lives as long as one submit. */
-  readonly looseGroup: (buffer: GPUBuffer) => GPUBindGroup;
+  /** For buffers of which one lives no longer than a call. */
+  readonly looseGroup: (buffers: readonly GPUBuffer[]) => GPUBindGroup;
+  /** The pipeline of a text that is no kernel's, which binds `count` buffers and is told `slots` numbers. */
+  readonly own: (text: string, count: number, slots: number) => GPUComputePipeline;
   readonly forget: (slab: number) => void;
-  readonly texts: () => readonly string[];
 }
 
 /** A pipeline that is not made yet. */
@@ -84,6 +85,11 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
     pipelineLayouts.set(key, made);
     return made;
   };
+  const groupOf = (buffers: readonly GPUBuffer[]): GPUBindGroup =>
+    device.createBindGroup({
+      layout: layoutOf(buffers.length),
+      entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })),
+    });
   const keyOf = ({ kernel, slabs, aligned }: Wanted): string => `${slabs.join()} ${aligned} ${kernel.key}`;
   const draftOf = ({ kernel, slabs, aligned }: Wanted): Draft => {
     const { text, grid } = wgsl(kernel, { slabs, aligned, adapter, bases });
@@ -141,17 +147,21 @@ export function makePipelines({ device, bases, adapter }: PipelineOptions): Pipe
       const key = ids.join();
       const known = groups.get(key);
       if (known !== undefined) return known;
-      const made = device.createBindGroup({
-        layout: layoutOf(ids.length),
-        entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })),
-      });
+      const made = groupOf(buffers);
       groups.set(key, made);
       return made;
     },
-    looseGroup: (buffer) => device.createBindGroup({ layout: layoutOf(1), entries: [{ binding: 0, resource: { buffer } }] }),
+    looseGroup: (buffers) => groupOf(buffers),
+    own(text, count, slots) {
+      const known = byText.get(text);
+      if (known !== undefined) return known;
+      const module = device.createShaderModule({ code: text });
+      const made = device.createComputePipeline({ layout: pipelineLayoutOf(count, slots), compute: { module, entryPoint: 'main' } });
+      byText.set(text, made);
+      return made;
+    },
     forget(slab) {
       for (const key of groups.keys()) if (key.split(',').includes(String(slab))) groups.delete(key);
     },
-    texts: () => [...byText.keys()],
   };
 }

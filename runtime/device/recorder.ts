@@ -2,19 +2,22 @@
  * Records launches into one compute pass and submits them.
  *
  * Slots are told apart by the slab they lie in: each slab is bound once, in the order in which slots name it. What is
- * already set is not set again. Depends on: compile, pipelines, backend.
+ * already set is not set again. Depends on: compile, pipelines, backend, gates.
  */
 import { knownBytes } from '../core/aval.ts';
 import type { Kernel } from '../compile/kernel.ts';
 import { slotAvals } from '../compile/wgsl.ts';
-import type { Spot } from './backend.ts';
-import type { Pipelines } from './pipelines.ts';
+import { boundFor, type Spot } from './backend.ts';
+import { gateBases, gateSlots, gateText, type Gate, type Gates, type Opening } from './gates.ts';
+import type { Pipelines, Ready } from './pipelines.ts';
 
 export interface RecorderOptions {
   readonly device: GPUDevice;
   readonly pipelines: Pipelines;
   readonly slabOf: (slab: number) => GPUBuffer;
   readonly onDispatch: () => void;
+  /** Called after every submit, with the dispatches in it. */
+  readonly onSubmit: (dispatches: number) => void;
   /** Slabs that one dispatch may bind. */
   readonly mostSlabs: number;
 }
@@ -31,25 +34,24 @@ interface Copy {
   readonly bytes: number;
 }
 
+/** Where the workgroups of a launch stand that may not be wanted. */
+export interface Behind {
+  readonly buffer: GPUBuffer;
+  readonly args: number;
+}
+
 export interface Recorder {
-  readonly launch: (kernel: Kernel, spots: readonly Spot[], aligned: boolean) => void;
+  readonly launch: (kernel: Kernel, spots: readonly Spot[], aligned: boolean, behind?: Behind) => void;
+  /** Opens a gate or shuts it. */
+  readonly decide: (gates: Gates, gate: Gate, opening: Opening) => void;
+  /** A buffer that is destroyed when what was recorded is submitted. */
+  readonly lastUsed: (buffer: GPUBuffer) => void;
+  /** Dispatches that are recorded and not submitted. */
   readonly pending: () => number;
   readonly submit: () => void;
 }
 
-/** The slabs that a launch binds, in the order in which its slots name them, and for each slot which of them it is. */
-export function boundFor(spots: readonly Spot[]): { readonly ids: readonly number[]; readonly slabs: readonly number[] } {
-  const ids: number[] = [];
-  const slabs = spots.map(({ slab }) => {
-    // An operand without elements lies nowhere: any slab will do.
-    const real = slab === 0 ? spots.find((one) => one.slab !== 0)!.slab : slab;
-    const at = ids.indexOf(real);
-    return at >= 0 ? at : ids.push(real) - 1;
-  });
-  return { ids, slabs };
-}
-
-export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs }: RecorderOptions): Recorder {
+export function makeRecorder({ device, pipelines, slabOf, onDispatch, onSubmit, mostSlabs }: RecorderOptions): Recorder {
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
   let current: GPUComputePipeline | undefined;
@@ -75,7 +77,7 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
     table.rows.set(bases, offset / 4);
     return { group: table.group, offset };
   };
-  let bounces: GPUBuffer[] = [];
+  let passing: GPUBuffer[] = [];
   const copyAll = (copies: readonly Copy[]): void => {
     pass?.end();
     [pass, current, currentGroup] = [undefined, undefined, undefined];
@@ -83,7 +85,7 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
     for (const { from, fromOffset, to, toOffset, bytes } of copies) encoder.copyBufferToBuffer(from, fromOffset, to, toOffset, bytes);
   };
   /** Arrays in more slabs than can be bound meet in one buffer for the length of the dispatch. */
-  const launchGathered = (kernel: Kernel, spots: readonly Spot[]): void => {
+  const launchGathered = (kernel: Kernel, spots: readonly Spot[], behind: Behind | undefined): void => {
     const places = new Map<string, { readonly spot: Spot; readonly offset: number; readonly bytes: number; written: boolean }>();
     let size = 0;
     const gathered = slotAvals(kernel).map((aval, slot): Spot => {
@@ -105,47 +107,58 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
       label: 'tidemark gathered',
     });
-    bounces.push(bounce);
+    passing.push(bounce);
     const real = [...places.values()].filter(({ spot, bytes }) => spot.slab !== 0 && bytes > 0);
     copyAll(
       real.map(({ spot, offset, bytes }) => ({ from: slabOf(spot.slab), fromOffset: spot.offset, to: bounce, toOffset: offset, bytes })),
     );
-    dispatch(
-      kernel,
-      gathered,
-      gathered.map(() => 0),
-      pipelines.looseGroup(bounce),
-      true,
-    );
+    dispatch(gathered, pipelines.ready({ kernel, slabs: gathered.map(() => 0), aligned: true }), pipelines.looseGroup([bounce]), behind);
     copyAll(
       real
         .filter(({ written }) => written)
         .map(({ spot, offset, bytes }) => ({ from: bounce, fromOffset: offset, to: slabOf(spot.slab), toOffset: spot.offset, bytes })),
     );
   };
-  const launch = (kernel: Kernel, spots: readonly Spot[], aligned: boolean): void => {
+  const launch: Recorder['launch'] = (kernel, spots, aligned, behind) => {
     if (kernel.extents.includes(0)) return;
     const { ids, slabs } = boundFor(spots);
-    if (ids.length > mostSlabs) launchGathered(kernel, spots);
-    else dispatch(kernel, spots, slabs, pipelines.bindGroup(ids, ids.map(slabOf)), aligned);
+    if (ids.length > mostSlabs) launchGathered(kernel, spots, behind);
+    else dispatch(spots, pipelines.ready({ kernel, slabs, aligned }), pipelines.bindGroup(ids, ids.map(slabOf)), behind);
   };
-  const dispatch = (kernel: Kernel, spots: readonly Spot[], slabs: readonly number[], group: GPUBindGroup, aligned: boolean): void => {
-    const { pipeline, grid } = pipelines.ready({ kernel, slabs, aligned });
+  const dispatch = (spots: readonly Spot[], { pipeline, grid }: Ready, group: GPUBindGroup, behind: Behind | undefined): void => {
+    const open = set(
+      pipeline,
+      group,
+      Int32Array.from(spots, ({ offset }) => offset / 4),
+    );
+    if (behind === undefined) open.dispatchWorkgroups(grid[0], grid[1]);
+    else open.dispatchWorkgroupsIndirect(behind.buffer, behind.args);
+    pending++;
+    onDispatch();
+  };
+  /** The pass, with these in force. */
+  const set = (pipeline: GPUComputePipeline, group: GPUBindGroup, bases: Int32Array<ArrayBuffer>): GPUComputePassEncoder => {
     encoder ??= device.createCommandEncoder();
     pass ??= encoder.beginComputePass();
     if (current !== pipeline) pass.setPipeline(pipeline);
     if (currentGroup !== group) pass.setBindGroup(0, group);
     current = pipeline;
     currentGroup = group;
-    const bases = Int32Array.from(spots, ({ offset }) => offset / 4);
     if (pipelines.bases === 'immediates') setImmediates(pass, bases);
     else {
       const row = tableRow(bases);
       pass.setBindGroup(1, row.group, [row.offset]);
     }
-    pass.dispatchWorkgroups(grid[0], grid[1]);
+    return pass;
+  };
+  let deciding: { readonly slab: number; readonly gates: Gates; readonly group: GPUBindGroup } | undefined;
+  const decide: Recorder['decide'] = (gates, gate, opening) => {
+    const { slab } = opening.word;
+    if (deciding?.slab !== slab || deciding.gates !== gates)
+      deciding = { slab, gates, group: pipelines.looseGroup([slabOf(slab), gates.buffer]) };
+    const pipeline = pipelines.own(gateText(pipelines.bases), 2, gateSlots);
+    set(pipeline, deciding.group, gateBases(opening, gate)).dispatchWorkgroups(1);
     pending++;
-    onDispatch();
   };
   const submit = (): void => {
     if (encoder === undefined) return;
@@ -153,10 +166,21 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, mostSlabs 
     for (const { buffer, rows } of tables) device.queue.writeBuffer(buffer, 0, rows);
     device.queue.submit([encoder.finish()]);
     for (const { buffer } of tables) buffer.destroy();
-    for (const buffer of bounces) buffer.destroy();
-    [encoder, pass, current, currentGroup, pending, tables, bounces] = [undefined, undefined, undefined, undefined, 0, [], []];
+    for (const buffer of passing) buffer.destroy();
+    const submitted = pending;
+    [encoder, pass, current, currentGroup, deciding, pending, tables, passing] = [
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      0,
+      [],
+      [],
+    ];
+    onSubmit(submitted);
   };
-  return { launch, pending: () => pending, submit };
+  return { launch, decide, lastUsed: (buffer) => void passing.push(buffer), pending: () => pending, submit };
 }
 
 /** Newer than the type declarations. */

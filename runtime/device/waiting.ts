@@ -19,9 +19,11 @@ export async function paced<T>(promise: Promise<T>, pause: () => void): Promise<
   return ended;
 }
 
+/** In the next turn of the event loop. */
+export const soon = (work: () => void): void => void (typeof setImmediate === 'undefined' ? setTimeout(work, 0) : setImmediate(work));
+
 /** One turn of the event loop. */
-export const turn = (): Promise<void> =>
-  new Promise((resolve) => (typeof setImmediate === 'undefined' ? setTimeout(resolve, 0) : setImmediate(resolve)));
+export const turn = (): Promise<void> => new Promise(soon);
 
 /** Sleeps a millisecond in this thread; undefined where threads may not sleep (pages). */
 export function makePause(): (() => void) | undefined {

@@ -1,11 +1,10 @@
 /**
  * The pipelines that a program's first run needs, known before it runs, so that they can be made side by side.
- * Depends on: compile, backend, pipelines, recorder.
+ * Depends on: compile, backend, pipelines.
  */
 import type { Step } from '../compile/executable.ts';
-import type { Resolve } from './backend.ts';
+import { boundFor, type Resolve } from './backend.ts';
 import type { Wanted } from './pipelines.ts';
-import { boundFor } from './recorder.ts';
 
 /** What the launches of the first run need; what later ones need besides (other slabs) is made then. */
 export function wantedBy(steps: readonly Step[], resolve: Resolve, loops: number[] = []): Wanted[] {

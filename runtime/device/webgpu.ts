@@ -2,18 +2,21 @@
  * WebGPU: slabs are GPUBuffers, a call is one submit.
  *
  * Opening takes a moment that only `await` could wait for, so the device exists before its adapter does: what comes early
- * is queued in order. The same queue holds what has to wait for a number from the GPU (the predicate of a loop of unknown
- * length). Slabs are bound whole; where arrays begin is given per dispatch (immediates, or a table where those are not
+ * is queued in order. The same queue holds what has to wait for a number from the GPU (whether a loop of unknown length
+ * has ended). Slabs are bound whole; where arrays begin is given per dispatch (immediates, or a table where those are not
  * to be had). Pipelines have explicit layouts and are found again by their text.
- * Depends on: core, compile, backend, adapter, pipelines, recorder, wanted.
+ * Depends on: core, compile, backend, adapter, encode, pipelines, readback, recorder, throttle, wanted.
  */
 import { deviceLost } from '../core/errors.ts';
-import type { Executable, Step } from '../compile/executable.ts';
+import type { Executable } from '../compile/executable.ts';
 import type { Found } from './adapter.ts';
 import type { Backend, Resolve, Spot } from './backend.ts';
+import { encode } from './encode.ts';
 import { makePipelines, type Pipelines } from './pipelines.ts';
-import { makeRecorder } from './recorder.ts';
-import { paced, turn } from './waiting.ts';
+import { makeReadback } from './readback.ts';
+import { makeRecorder, type Recorder } from './recorder.ts';
+import { lookOf, makeThrottle, type Throttle } from './throttle.ts';
+import { paced, soon, turn } from './waiting.ts';
 import { wantedBy } from './wanted.ts';
 
 export interface WebGPUOptions {
@@ -29,18 +32,25 @@ export interface WebGPUOptions {
   readonly pause?: () => void;
 }
 
-interface Open {
+interface Opened {
   readonly device: GPUDevice;
   readonly found: Found;
   readonly pipelines: Pipelines;
+  /** Makes Dawn look at its queue. */
+  readonly look: (() => void) | undefined;
 }
 
+interface Open extends Opened {
+  readonly recorder: Recorder;
+  readonly readback: ReturnType<typeof makeReadback>;
+  readonly throttle: Throttle;
+  readonly mostSlabs: number;
+}
+
+/** Launches that go to the device in one submit, where it has others to run meanwhile. */
+const submittedTogether = 64;
 /** The largest buffer before the adapter is known: every adapter seen has more. */
 const assumedSlabBytes = 2 ** 30 - 256;
-/** Bytes of the buffers that are kept for reading. */
-const smallRead = 256;
-/** Iterations of a loop between looks at its predicate. */
-const encodedAtOnce = 4096;
 
 export interface WebGPUBackend extends Backend {
   /** Settles when the adapter is there; rejects when there is none. */
@@ -51,14 +61,14 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   const slabs = new Map<number, GPUBuffer>();
   const verdicts = new Map<number, Promise<string | undefined>>();
   let slabIds = 0;
+  /** Slabs of which it isn't known yet whether they exist. */
+  let undecided = 0;
   let dispatches = 0;
   let open: Open | undefined;
   let failed: unknown;
   /** Work that has to wait, in order; undefined when there is none and work is done at once. */
   let tail: Promise<void> | undefined;
   let freed = false;
-  /** Buffers for reading single numbers, kept: destroying one would cost a submit. */
-  const idleStaging: GPUBuffer[] = [];
   /** Programs whose pipelines were looked for before their first run. */
   const prepared = new WeakSet<Executable>();
   let lose: (reason: string) => void = () => undefined;
@@ -66,7 +76,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
 
   const opened = openDevice(options).then(
     (made) => {
-      open = made;
+      open = { ...made, ...atWork(made) };
       void made.device.lost.then(({ message, reason }) => lose(message || reason));
       return made.found;
     },
@@ -82,6 +92,25 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     if (tail === opening) tail = undefined;
   });
 
+  const atWork = ({ device, pipelines, look }: Opened): Omit<Open, keyof Opened> => {
+    const { pause } = options;
+    const throttle = makeThrottle({ device, ...(look === undefined || pause === undefined ? {} : { wait: { look, pause } }) });
+    const mostSlabs = Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage);
+    return {
+      throttle,
+      mostSlabs,
+      readback: makeReadback({ device, onDestroy: flushSoon, onQueue: throttle.untilNow }),
+      recorder: makeRecorder({
+        device,
+        pipelines,
+        slabOf,
+        onDispatch: () => dispatches++,
+        onSubmit: (submitted) => throttle.queued({ dispatches: submitted }),
+        mostSlabs,
+      }),
+    };
+  };
+  const slabOf = (slab: number): GPUBuffer => slabs.get(slab)!;
   const ready = (): Open => {
     if (open === undefined) throw failed ?? new Error('internal: runtime/device: the device is not open');
     return open;
@@ -110,111 +139,47 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
 
   const execute = (executable: Executable, resolve: Resolve): void =>
     inOrder(() => {
-      const { device, pipelines } = ready();
-      const mostSlabs = Math.min(options.mostSlabs ?? Infinity, device.limits.maxStorageBuffersPerShaderStage);
-      const recorder = makeRecorder({
-        device,
-        pipelines,
-        slabOf: (slab) => slabs.get(slab)!,
-        onDispatch: () => dispatches++,
-        mostSlabs,
-      });
+      const { device, pipelines, readback, recorder, mostSlabs } = ready();
       const record = (): void | Promise<void> => {
-        if (executable.steps.some(waits)) return runWaiting(executable.steps, resolve, [], recorder);
-        recordAll(executable.steps, resolve, [], recorder);
-        recorder.submit();
+        if (undecided > 0) submit();
+        const rest = encode(executable, {
+          device,
+          pipelines,
+          recorder,
+          resolve,
+          mostSlabs,
+          readWord: async (from) =>
+            new Int32Array(await quietly(readback('slab' in from ? { ...from, buffer: slabOf(from.slab) } : from, 4)))[0]!,
+        });
+        return rest === undefined ? submitInTime() : rest.then(submit);
       };
       if (prepared.has(executable)) return record();
       prepared.add(executable);
       const making = pipelines.prepare(wantedBy(executable.steps, resolve).filter(({ slabs: bound }) => Math.max(...bound) < mostSlabs));
       return making === undefined ? record() : quietly(making).then(record);
     });
-  const quietly = <T>(promise: Promise<T>): Promise<T> => (options.pause === undefined ? promise : paced(promise, options.pause));
-  type Recorder = ReturnType<typeof makeRecorder>;
-  const recordAll = (steps: readonly Step[], resolve: Resolve, loops: number[], recorder: Recorder): void => {
-    for (const step of steps) {
-      if (step.kind === 'launch')
-        recorder.launch(
-          step.kernel,
-          step.at.map((location) => resolve(location, loops)),
-          step.aligned,
-        );
-      else if (step.kind === 'loop') {
-        for (let i = 0; i < step.length; i++) {
-          loops[step.loop] = i;
-          recordAll(step.body, resolve, loops, recorder);
-          if (recorder.pending() >= encodedAtOnce) recorder.submit();
-        }
-      }
-    }
-  };
-  const runWaiting = async (steps: readonly Step[], resolve: Resolve, loops: number[], recorder: Recorder): Promise<void> => {
-    const wordAt = async (spot: Spot): Promise<number> => {
-      recorder.submit();
-      return new Int32Array(await readNow(spot, 4))[0]!;
-    };
-    for (const step of steps) {
-      switch (step.kind) {
-        case 'launch':
-          recorder.launch(
-            step.kernel,
-            step.at.map((location) => resolve(location, loops)),
-            step.aligned,
-          );
-          break;
-        case 'loop':
-          if (!step.body.some(waits)) {
-            recordAll([step], resolve, loops, recorder);
-            break;
-          }
-          for (let i = 0; i < step.length; i++) {
-            loops[step.loop] = i;
-            await runWaiting(step.body, resolve, loops, recorder);
-          }
-          break;
-        case 'while':
-          for (;;) {
-            await runWaiting(step.condition, resolve, loops, recorder);
-            if ((await wordAt(resolve(step.predicate, loops))) === 0) break;
-            await runWaiting(step.body, resolve, loops, recorder);
-          }
-          break;
-        case 'choice': {
-          const wanted = await wordAt(resolve(step.index, loops));
-          await runWaiting(step.branches[Math.max(0, Math.min(step.branches.length - 1, wanted))]!, resolve, loops, recorder);
-        }
-      }
-    }
-    recorder.submit();
-  };
-
-  /** A staging buffer is filled in the queue's order; waiting for it to be mapped is what `read` waits for. */
-  const readNow = (spot: Spot, bytes: number): Promise<ArrayBuffer> => {
-    const { device } = ready();
-    const padded = Math.ceil(bytes / 4) * 4;
-    const small = padded <= smallRead;
-    const staging =
-      (small ? idleStaging.pop() : undefined) ??
-      device.createBuffer({
-        size: small ? smallRead : padded,
-        usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-        label: 'tidemark readback',
-      });
-    const encoder = device.createCommandEncoder();
-    encoder.copyBufferToBuffer(slabs.get(spot.slab)!, spot.offset, staging, 0, padded);
-    device.queue.submit([encoder.finish()]);
-    freed = false;
-    const mapped = staging.mapAsync(GPUMapMode.READ, 0, padded).then(() => {
-      const copy = staging.getMappedRange(0, padded).slice(0);
-      staging.unmap();
-      if (small) idleStaging.push(staging);
-      else {
-        staging.destroy();
-        flushSoon();
-      }
-      return copy;
+  /** Submits what is recorded: before anything else goes to the queue. */
+  const submit = (): void => ready().recorder.submit();
+  let due = false;
+  /**
+   * While the device is at work small calls are submitted together, at the latest when the program gives way to other tasks.
+   * A submit fails as a whole, so calls stay apart as long as a slab may turn out not to exist.
+   */
+  const submitInTime = (): void => {
+    const { recorder, throttle } = ready();
+    if (undecided > 0 || !throttle.busy() || recorder.pending() >= submittedTogether) return recorder.submit();
+    if (due) return undefined;
+    due = true;
+    soon(() => {
+      due = false;
+      inOrder(submit);
     });
-    return quietly(mapped);
+  };
+  const quietly = <T>(promise: Promise<T>): Promise<T> => (options.pause === undefined ? promise : paced(promise, options.pause));
+  const readNow = ({ slab, offset }: Spot, bytes: number): Promise<ArrayBuffer> => {
+    submit();
+    freed = false;
+    return quietly(ready().readback({ buffer: slabOf(slab), offset }, bytes));
   };
   const read = (spot: Spot, bytes: number): Promise<ArrayBuffer> => {
     if (tail === undefined) return raced(readNow(spot, bytes));
@@ -275,7 +240,10 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       create(bytes) {
         const slab = ++slabIds;
         let judged: (fault: string | undefined) => void = () => undefined;
-        verdicts.set(slab, new Promise((resolve) => (judged = resolve)));
+        const verdict = new Promise<string | undefined>((resolve) => (judged = resolve));
+        verdicts.set(slab, verdict);
+        undecided++;
+        void verdict.then(() => undecided--);
         opened.catch(() => judged(undefined));
         void lost.then(() => judged(undefined));
         inOrder(() => {
@@ -300,6 +268,7 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       },
       destroy(slab) {
         inOrder(() => {
+          submit();
           slabs.get(slab)?.destroy();
           slabs.delete(slab);
           verdicts.delete(slab);
@@ -309,20 +278,24 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
       },
     },
     write({ slab, offset }, data) {
-      if (tail === undefined)
-        ready().device.queue.writeBuffer(slabs.get(slab)!, offset, data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
-      else {
-        const copy = new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice();
-        inOrder(() => ready().device.queue.writeBuffer(slabs.get(slab)!, offset, copy));
-      }
+      // What has to wait gets a copy: the caller may change its array meanwhile.
+      const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
+      const own = tail === undefined ? bytes : bytes.slice();
+      inOrder(() => {
+        const { device, throttle } = ready();
+        submit();
+        device.queue.writeBuffer(slabOf(slab), offset, own);
+        throttle.queued({ bytes: own.byteLength });
+      });
     },
     copy(from, to, bytes) {
       inOrder(() => {
         const { device } = ready();
+        submit();
         const encoder = device.createCommandEncoder();
         const bounce = device.createBuffer({ size: bytes, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST });
-        encoder.copyBufferToBuffer(slabs.get(from.slab)!, from.offset, bounce, 0, bytes);
-        encoder.copyBufferToBuffer(bounce, 0, slabs.get(to.slab)!, to.offset, bytes);
+        encoder.copyBufferToBuffer(slabOf(from.slab), from.offset, bounce, 0, bytes);
+        encoder.copyBufferToBuffer(bounce, 0, slabOf(to.slab), to.offset, bytes);
         device.queue.submit([encoder.finish()]);
         bounce.destroy();
         flushSoon();
@@ -333,8 +306,9 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
     verdict: (slab) => verdicts.get(slab) ?? Promise.resolve(undefined),
     async idle() {
       await settled();
-      const { device } = ready();
-      await raced(quietly(device.queue.onSubmittedWorkDone().then(() => undefined)));
+      const { device, throttle } = ready();
+      submit();
+      await raced(quietly(device.queue.onSubmittedWorkDone().then(throttle.untilNow())));
     },
     lost,
     dispatches: () => dispatches,
@@ -351,8 +325,6 @@ export function makeWebGPU(options: WebGPUOptions): WebGPUBackend {
   };
 }
 
-const waits = (step: Step): boolean => step.kind === 'while' || step.kind === 'choice' || (step.kind === 'loop' && step.body.some(waits));
-
 const wishedLimits = [
   'maxBufferSize',
   'maxStorageBufferBindingSize',
@@ -361,17 +333,21 @@ const wishedLimits = [
   'maxComputeInvocationsPerWorkgroup',
 ] as const;
 
-async function openDevice({ find, bases, variants }: WebGPUOptions): Promise<Open> {
+async function openDevice({ find, bases, variants }: WebGPUOptions): Promise<Opened> {
   const found = await find();
   const { adapter, gpu } = found;
-  const device = await adapter.requestDevice({
-    label: 'tidemark',
-    requiredLimits: Object.fromEntries(wishedLimits.map((name) => [name, adapter.limits[name]])),
-  });
+  const { result, look } = lookOf(() =>
+    adapter.requestDevice({
+      label: 'tidemark',
+      requiredLimits: Object.fromEntries(wishedLimits.map((name) => [name, adapter.limits[name]])),
+    }),
+  );
+  const device = await result;
   const immediates = gpu.wgslLanguageFeatures.has('immediate_address_space');
   return {
     device,
     found,
+    look,
     pipelines: makePipelines({
       device,
       bases: bases ?? (immediates ? 'immediates' : 'table'),
