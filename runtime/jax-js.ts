@@ -19,23 +19,10 @@ import { DeviceArray } from './api/array.ts';
 import { sharedHandle } from './api/execute.ts';
 import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start } from './api/init.ts';
 import { jitFunction, type JitOptions } from './api/jit.ts';
+import type { Owned, OwnedLax, OwnedNumpy } from './api/owned-types.ts';
 import { asTraced, Array as OwnedArray, consuming, holding, unwrapped } from './api/owned.ts';
 import { array as borrowedArray, type Nested } from './functions/creation.ts';
 import type { CloseOptions } from './functions/math.ts';
-
-/** Every function of a namespace on owned arrays. */
-export type Owned<T> = T extends Value
-  ? OwnedArray
-  : T extends (...args: infer A) => infer R
-    ? (...args: OwnedList<A>) => Owned<R>
-    : T extends readonly (infer E)[]
-      ? number extends T['length']
-        ? Owned<E>[]
-        : { [K in keyof T]: Owned<T[K]> }
-      : T extends object
-        ? { [K in keyof T]: Owned<T[K]> }
-        : T;
-type OwnedList<A extends readonly unknown[]> = { [K in keyof A]: Owned<A[K]> };
 
 /** Functions that look at metadata only. */
 const inspectors: ReadonlySet<string> = new Set([
@@ -56,7 +43,9 @@ function owning<N extends object>(namespace: N): Owned<N> {
   const wrap = (name: string, member: unknown): unknown => {
     if (name === 'Array') return OwnedArray;
     if (isFunction(member)) {
-      const call = (...args: unknown[]): unknown => {
+      const call = (...given: unknown[]): unknown => {
+        // Operations of so many operands leave the rest alone: `rows.reduce(np.add)` passes a position and the list too.
+        const args = 'body' in member ? given.slice(0, member.length || undefined) : given;
         if (inspectors.has(name)) return member(...args.map((arg) => unwrapped(arg, (array) => array.value)));
         const functions = args.some(isFunction);
         return consuming(member, functions ? args.map((arg) => (isFunction(arg) ? asTraced(arg) : arg)) : args, { donates: !functions });
@@ -74,7 +63,9 @@ export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Boo
 export type DType = DTypeName;
 export { OwnedArray as Array };
 
-const owned = owning({ ...borrowedNumpy, DType });
+export type { Owned };
+
+const owned = owning({ ...borrowedNumpy, DType }) as OwnedNumpy & { readonly DType: typeof DType };
 type Comparable = OwnedArray | Parameters<typeof borrowedArray>[0];
 /** Are all elements close? At once, as jax-js has it: on the `cpu` device. Lists and typed arrays are taken too. */
 function allclose(actual: Comparable, expected: Comparable, options?: CloseOptions): boolean {
@@ -84,7 +75,7 @@ function allclose(actual: Comparable, expected: Comparable, options?: CloseOptio
   );
 }
 export const numpy = { ...owned, allclose };
-export const lax = owning(borrowedLax);
+export const lax = owning(borrowedLax) as OwnedLax;
 export const nn = owning(borrowedNn);
 export const scipySpecial = owning(borrowedSpecial);
 /** As jax-js has it, `split` gives one array of keys. */
@@ -241,7 +232,8 @@ export const blockUntilReady = async <T>(value: T): Promise<T> => {
   await untilReady();
   return value;
 };
-export async function devicePut<T>(value: T): Promise<T> {
+/** Puts values on the device in use, which is chosen once: a `device` is taken for jax-js's sake. */
+export async function devicePut<T>(value: T, _device?: Device): Promise<T> {
   return trees.map(
     ((leaf: unknown) => (leaf instanceof OwnedArray ? leaf : new OwnedArray(borrowedArray(leaf as Nested)))) as (
       ...values: never[]

@@ -166,15 +166,22 @@ export const callable = <A extends unknown[], R>(
   numbers: Numbers = 'settings',
 ): Entry & ((...args: A) => R) => Object.assign(composed(entry.id, call, numbers), entry);
 
+/** The same with so many operands and no more, which is its length: `rows.reduce(add)` passes a position and the list too. */
+function fixed<A extends unknown[]>(entry: Entry, call: (...args: A) => Value): Entry & ((...args: A) => Value) {
+  const whole = callable(entry, call, 'values');
+  const own = (...args: A): Value => whole(...(args.length > call.length ? (args.slice(0, call.length) as A) : args));
+  return Object.defineProperties(Object.assign(own, entry), { name: { value: entry.id }, length: { value: call.length } });
+}
+
 export function unary(id: string, spec: ElementwiseSpec): Unary {
   const entry = elementwise(id, spec);
-  const op: Unary = callable(entry, (x: ArrayLike): Value => apply(op, together(id, [x], spec.operands)), 'values');
+  const op: Unary = fixed(entry, (x: ArrayLike): Value => apply(op, together(id, [x], spec.operands)));
   return op;
 }
 
 export function binary(id: string, spec: ElementwiseSpec): Binary {
   const entry = elementwise(id, spec);
-  const op: Binary = callable(entry, (x: ArrayLike, y: ArrayLike): Value => apply(op, together(id, [x, y], spec.operands)), 'values');
+  const op: Binary = fixed(entry, (x: ArrayLike, y: ArrayLike): Value => apply(op, together(id, [x, y], spec.operands)));
   return op;
 }
 
