@@ -17,10 +17,13 @@ import CDP from 'chrome-remote-interface';
 import type { Client } from 'chrome-remote-interface';
 import { adding } from '../../runtime/instrument/added.ts';
 import { mostFunctions } from '../../runtime/instrument/calls.ts';
+import { loadersMap } from '../../runtime/instrument/source-map.ts';
 import { browserSwitches, findBrowser } from './browser-path.ts';
 import { killGroup } from './child.ts';
 import type { Cancellation } from './child.ts';
 import { browserScript } from './command.ts';
+import { watchLongRun } from './long-run.ts';
+import type { RunFacts } from './report.ts';
 import { queued, readReport, refused } from './run.ts';
 import type { ProfileResult } from './run.ts';
 import { nameRun } from './stream.ts';
@@ -33,6 +36,8 @@ export interface PageOptions {
   /** Report after so long; else when the tab closes or the run is cancelled. */
   readonly seconds?: number;
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Events are read while the page runs once they are more than this. */
+  readonly partBytes?: number;
   /** The page's console, and what the browser says of it. */
   readonly output?: (text: string) => void;
 }
@@ -75,14 +80,16 @@ async function run(options: PageOptions, token: Cancellation): Promise<ProfileRe
       return refused(
         `${browser.path} started but gave no way to watch it\nfix: close other instances, or name another browser with \`--chrome PATH\``,
       );
+    const long = watchLongRun(events, start);
     const ending = await watchTab(port, { events, cwd, start }, options, token);
-    const notes = ending.message === null ? [] : [ending.message];
-    const report = await readReport(events, {
+    const facts: RunFacts = {
       entry: options.url,
       wallMs: Date.now() - start,
       exitCode: ending.state === 'done' ? 0 : null,
-      notes,
-    });
+      notes: ending.message === null ? [] : [ending.message],
+    };
+    await long.stop();
+    const report = long.report(facts) ?? (await readReport(events, facts));
     return { ...ending, report, events, release };
   } finally {
     killGroup(child);
@@ -136,7 +143,7 @@ interface Place {
 async function watchTab(
   port: number,
   { events, cwd, start }: Place,
-  { url, seconds, output }: PageOptions,
+  { url, seconds, output, partBytes }: PageOptions,
   token: Cancellation,
 ): Promise<Ending> {
   const targets = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as readonly { id: string; type: string }[];
@@ -144,7 +151,7 @@ async function watchTab(
   if (tab === undefined) return { state: 'failed', message: 'the browser opened no tab' };
   const client = await CDP({ host: '127.0.0.1', port, target: tab.id, local: true });
   const scripts = createScripts(client, events, cwd);
-  const worlds = createWorlds(events);
+  const worlds = createWorlds(events, partBytes);
   // Clocks of documents and workers begin when these do; all are set to the start of the run.
   const instrument = `globalThis.${names.start}=${start};${readFileSync(browserScript(), 'utf8')}`;
   const workers = new Set<string>();
@@ -178,7 +185,9 @@ async function watchTab(
   await client.send('Debugger.setSkipAllPauses', { skip: true });
   await client.send('Runtime.addBinding', { name: names.send });
   await client.send('Page.addScriptToEvaluateOnNewDocument', { source: instrument });
-  await client.send('Fetch.enable', { patterns: [{ resourceType: 'Script', requestStage: 'Response' }] });
+  // The scripts of workers, and what those import, are to the browser something other.
+  const patterns = ['Script', 'Other'].map((resourceType) => ({ resourceType, requestStage: 'Response' }));
+  await client.send('Fetch.enable', { patterns });
   await client.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
   await client.send('Page.navigate', { url });
   const cancelled = new Promise<Ending>((settle) => token.onCancellationRequested(() => settle({ state: 'done', message: null })));
@@ -226,6 +235,11 @@ async function finish(client: Client, session: string | undefined): Promise<void
 
 const lastWordsMs = 5000;
 
+interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
 interface Scripts {
   parsed(url: string, sourceMapUrl: string): void;
   /** Lets a script through, with what is added to it. */
@@ -234,18 +248,25 @@ interface Scripts {
 }
 
 function createScripts(client: Client, events: string, cwd: string): Scripts {
-  const maps = new Map<string, string>();
+  const maps = new Map<string, Promise<void>>();
   const additions = adding(0, mostFunctions);
   const changed = (source: string, url: string): string | undefined =>
     additions.changed(source, url, /\/node_modules\/|\/@vite\/|\/@id\/|\/@react-refresh/.test(url) ? 'package' : 'user');
 
   return {
     parsed(url, sourceMapUrl) {
-      if (/^https?:/.test(url)) maps.set(url, sourceMapUrl);
+      if (/^https?:/.test(url))
+        maps.set(
+          url,
+          keepMap(url, sourceMapUrl, events, cwd).catch(() => undefined),
+        );
     },
-    async passOn({ requestId, request, responseHeaders, responseStatusCode }) {
+    async passOn({ requestId, request, resourceType, responseHeaders, responseStatusCode }) {
       try {
         const { url } = request as { url: string };
+        const isScript = ({ name, value }: Header): boolean => /^content-type$/i.test(name) && /(java|ecma)script/i.test(value);
+        if (resourceType !== 'Script' && !((responseHeaders ?? []) as readonly Header[]).some(isScript))
+          return void (await client.send('Fetch.continueRequest', { requestId }));
         const { body, base64Encoded } = (await client.send('Fetch.getResponseBody', { requestId })) as {
           body: string;
           base64Encoded: boolean;
@@ -253,9 +274,7 @@ function createScripts(client: Client, events: string, cwd: string): Scripts {
         const source = base64Encoded ? Buffer.from(body, 'base64').toString('utf8') : body;
         const text = responseStatusCode === 200 ? changed(source, url) : undefined;
         if (text === undefined) return void (await client.send('Fetch.continueRequest', { requestId }));
-        const headers = (responseHeaders as readonly { name: string; value: string }[]).filter(
-          ({ name }) => !/^content-(length|encoding)$/i.test(name),
-        );
+        const headers = (responseHeaders as readonly Header[]).filter(({ name }) => !/^content-(length|encoding)$/i.test(name));
         await client.send('Fetch.fulfillRequest', {
           requestId,
           responseCode: 200,
@@ -266,30 +285,28 @@ function createScripts(client: Client, events: string, cwd: string): Scripts {
         await client.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
       }
     },
-    async keepMaps() {
-      for (const [url, address] of maps) {
-        const map = await readMap(url, address);
-        const sources = map === undefined ? [] : (map['sources'] as readonly (string | null)[]);
-        const root = map === undefined ? '' : String(map['sourceRoot'] ?? '');
-        const kept =
-          map === undefined
-            ? identity(url, cwd)
-            : {
-                file: url,
-                map: {
-                  ...map,
-                  sourceRoot: '',
-                  sources: sources.map((source) =>
-                    source === null
-                      ? null
-                      : localAddress(new URL(root + source, address.startsWith('data:') ? url : new URL(address, url)).href, cwd),
-                  ),
-                },
-              };
-        if (kept !== undefined)
-          writeFileSync(join(events, 'maps', `${createHash('sha1').update(url).digest('hex')}.json`), JSON.stringify(kept));
-      }
-    },
+    keepMaps: async () => void (await Promise.all(maps.values())),
+  };
+}
+
+/** Beside the events, as soon as the script is there: a long run is read while it goes on. */
+async function keepMap(url: string, address: string, events: string, cwd: string): Promise<void> {
+  const map = await readMap(url, address);
+  const kept =
+    map === undefined
+      ? identity(url, cwd)
+      : { file: url, map: localMap(map, address.startsWith('data:') ? url : new URL(address, url), cwd) };
+  if (kept !== undefined) writeFileSync(join(events, 'maps', `${createHash('sha1').update(url).digest('hex')}.json`), JSON.stringify(kept));
+}
+
+/** The map with its sources where they lie in the folder that is worked in. */
+function localMap(map: Record<string, unknown>, base: URL | string, cwd: string): Record<string, unknown> {
+  const sources = map['sources'] as readonly (string | null)[];
+  const root = String(map['sourceRoot'] ?? '');
+  return {
+    ...map,
+    sourceRoot: '',
+    sources: sources.map((source) => (source === null ? null : localAddress(new URL(root + source, base).href, cwd))),
   };
 }
 

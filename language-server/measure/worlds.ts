@@ -5,9 +5,9 @@
  * of a program has. What is alive is followed as the events come in, since nobody else can say it once a document is gone.
  * Depends on: events, wire, node.
  */
-import { appendFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { writeEvent } from '../../runtime/events/ndjson.ts';
+import { appendInParts, partBytes } from '../../runtime/instrument/parts.ts';
+import type { Parts } from '../../runtime/instrument/parts.ts';
 import { createDecoder } from '../../runtime/instrument/wire.ts';
 import type { Decoder } from '../../runtime/instrument/wire.ts';
 
@@ -20,7 +20,7 @@ export interface Worlds {
 }
 
 interface World {
-  readonly file: string;
+  readonly parts: Parts;
   readonly decoder: Decoder;
   readonly alive: Set<number>;
   readonly reserved: Set<number>;
@@ -30,15 +30,15 @@ interface World {
 /** One document or worker: the session it is spoken with in, and its own number there. */
 export const worldName = (session: string | undefined, context: unknown): string => `${session ?? 'page'} ${String(context)}`;
 
-export function createWorlds(events: string): Worlds {
+export function createWorlds(events: string, mostBytes = partBytes): Worlds {
   const worlds = new Map<string, World>();
   let count = 0;
 
   function worldOf(name: string): World {
     let world = worlds.get(name);
     if (world === undefined) {
-      const file = join(events, `page-${String((count += 1)).padStart(6, '0')}.ndjson`);
-      worlds.set(name, (world = { file, decoder: createDecoder(), alive: new Set(), reserved: new Set(), at: 0 }));
+      const parts = appendInParts(events, `page-${String((count += 1)).padStart(6, '0')}`, mostBytes);
+      worlds.set(name, (world = { parts, decoder: createDecoder(), alive: new Set(), reserved: new Set(), at: 0 }));
     }
     return world;
   }
@@ -50,13 +50,14 @@ export function createWorlds(events: string): Worlds {
     const { at, alive, reserved } = world;
     const freed = [...alive].map((id) => writeEvent({ kind: 'free', at, id, how: 'destroy' }));
     const given = [...reserved].map((id) => writeEvent({ kind: 'unreserve', at, id }));
-    appendFileSync(world.file, [...freed, ...given].join(''));
+    world.parts.append([...freed, ...given].join(''));
+    world.parts.close();
   }
 
   return {
     write(name, text) {
       const world = worldOf(name);
-      appendFileSync(world.file, text);
+      world.parts.append(text);
       for (const line of text.split('\n')) follow(world, line);
     },
     end,

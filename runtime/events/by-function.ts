@@ -23,8 +23,8 @@ interface Counting {
   readonly file: string;
   readonly name: string;
   readonly line: number;
-  /** Calls as `count` events say; undefined until there is one. */
-  counted: number | undefined;
+  /** Calls as `count` events say, by their place: each thread counts for itself. Undefined until there is one. */
+  counted: Map<number, number> | undefined;
   entered: number;
   runs: number;
   peakBytes: number;
@@ -128,7 +128,7 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
           }
           if (event.kind === 'count') {
             const one = onStack(event.place)[0];
-            if (one !== undefined) one.counted = event.calls;
+            if (one !== undefined) (one.counted ??= new Map()).set(event.place, event.calls);
           }
           return;
         }
@@ -143,7 +143,12 @@ export function byFunction(places: ReadonlyMap<number, readonly Frame[]>): Fold<
           file: one.file,
           name: one.name,
           line: one.line,
-          calls: one.runs > 0 ? one.runs : (one.counted ?? one.entered),
+          calls:
+            one.runs > 0
+              ? one.runs
+              : one.counted === undefined
+                ? one.entered
+                : [...one.counted.values()].reduce((sum, calls) => sum + calls, 0),
           peakBytes: one.peakBytes,
           enteredBytes: one.enteredAtPeak,
           compiled: one.profile === undefined ? undefined : { traces: one.traces, profile: one.profile },

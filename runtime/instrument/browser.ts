@@ -13,6 +13,8 @@ import type { Context } from './recorder.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 import { watchTfjs } from './tfjs.ts';
+import { watchWebGL } from './webgl.ts';
+import type { GLClasses } from './webgl.ts';
 import { watchWebGPU } from './webgpu.ts';
 import type { GPUClasses } from './webgpu.ts';
 import { createEncoder } from './wire.ts';
@@ -53,6 +55,7 @@ function watchPage(page: Page): void {
   watchTfjs(recorder, page);
   const flushSlots = watchJaxJs(recorder, page);
   watchWebGPU(recorder, page as unknown as GPUClasses, { arrayLibraries, passThrough: () => false });
+  watchWebGL(recorder, page as unknown as GLClasses, { arrayLibraries, passThrough: () => false });
   watchFrames(page, () => recorder.emit({ kind: 'mark', at: now(), name: 'round', text: 'animation frame' }));
 
   setInterval(() => {

@@ -6,7 +6,7 @@
  * allocation and the counter of a function name the same function. Depends on: events, recorder, rewrite.
  */
 import type { Event, Frame } from '../events/event.ts';
-import { counterName, positionsOf, tableName } from './rewrite.ts';
+import { counterName, positionsOf, siteName, tableName } from './rewrite.ts';
 import type { FunctionEntry, Positions, RewriteTable } from './rewrite.ts';
 
 export interface Calls {
@@ -24,6 +24,10 @@ export interface Calls {
   flush(): void;
   /** Rises with every call of a counted function: while it stays, no other function was entered. */
   readonly total: number;
+  /** How often a function was called so far. */
+  countOf(own: Counted): number;
+  /** The site whose call this is, asked once by what it calls; undefined when nobody announced it. */
+  takeSite(): number | undefined;
   /** How often the function `name` of `file` was called; undefined when the file isn't counted or has no such function. */
   callsOf(file: string, name: string): number | undefined;
 }
@@ -74,7 +78,15 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
     total += 1;
   }
 
+  let site: number | undefined;
+
+  function announce(id: number, argument: unknown): unknown {
+    site = id;
+    return argument;
+  }
+
   Object.defineProperty(target, counterName, { value: count });
+  Object.defineProperty(target, siteName, { value: announce });
   Object.defineProperty(target, tableName, { value: addTable });
 
   function placeOf(one: Counted): number {
@@ -94,6 +106,12 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
   return {
     get total() {
       return total;
+    },
+    countOf: ({ entry }) => counts[entry.id]!,
+    takeSite() {
+      const announced = site;
+      site = undefined;
+      return announced;
     },
     settle(frame) {
       const known = files.get(frame.file);

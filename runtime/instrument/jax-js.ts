@@ -6,7 +6,7 @@
  * a line added to the library's modules as they are loaded (never to its files) hands them over, and another tells which
  * array looks at which slot, for shape, dtype and reachability. Depends on: events, recorder.
  */
-import type { Recorder } from './recorder.ts';
+import type { Recorder, Watched } from './recorder.ts';
 
 interface Backend {
   readonly type: string;
@@ -133,15 +133,13 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
     };
   }
 
-  const watches = new WeakMap<object, number>();
+  const watches = new WeakMap<object, Watched>();
 
   /** The backend holds on to a slot for good when an array that looks at it was collected with references left. */
   function watch(array: object, slot: Slot): void {
     const before = watches.get(array);
     if (before !== undefined) recorder.forget(before);
-    const id = recorder.nextId();
-    watches.set(array, id);
-    recorder.watch(array, id, () => {
+    const watched = recorder.watch(array, () => {
       if (slot.references <= 0 || slot.lost) return;
       slot.lost = true;
       recorder.emit({
@@ -152,6 +150,7 @@ export function watchJaxJs(recorder: Recorder, target: object): () => void {
         id: slot.id,
       });
     });
+    watches.set(array, watched);
   }
 
   const hook: JaxJsHook = {

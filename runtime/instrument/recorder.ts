@@ -7,6 +7,7 @@
 import type { Event, Frame } from '../events/event.ts';
 import { watchCalls } from './calls.ts';
 import type { Calls } from './calls.ts';
+import { createSites } from './sites.ts';
 import { createStacks } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
 
@@ -47,9 +48,9 @@ export interface Recorder {
   stack(below: (...args: never[]) => unknown): Stack;
   /** The same, for a library that goes on by itself after an await: without a user's frame it is charged to who started it. */
   carriedStack(below: (...args: never[]) => unknown): Stack;
-  /** Holds `object` weakly under `id` and says when it was collected before `forget`. */
-  watch(object: object, id: number, collected: () => void): void;
-  forget(id: number): void;
+  /** Holds `object` weakly and says when it was collected before `forget`. */
+  watch(object: object, collected: () => void): Watched;
+  forget(watched: Watched): void;
   /** Holds weakly what was made lately and is still there; called every few moments. */
   settle(): void;
   /** The program has nothing left to do: after a forced collection, reports what nobody can reach. */
@@ -58,16 +59,23 @@ export interface Recorder {
   readonly busy: boolean;
 }
 
+/** An object that is watched until it is forgotten; strongly held while it is fresh. */
+export interface Watched {
+  object: object | undefined;
+  ref: WeakRef<object> | undefined;
+  readonly collected: () => void;
+}
+
 export function createRecorder({ emit, now, owner, context, target }: RecorderOptions): Recorder {
   let next = firstId;
   let busy = false;
   let relaysGPU = false;
   let seesGPU = false;
-  const watched = new Map<number, { readonly ref: WeakRef<object>; readonly collected: () => void }>();
+  const held = new Set<Watched>();
   // Most objects of a busy program are given back at once: those never cost a weak reference.
-  const fresh = new Map<number, { readonly object: object; readonly collected: () => void }>();
+  let fresh: Watched[] = [];
   let met = 0;
-  const registry = new FinalizationRegistry<number>(gone);
+  const registry = new FinalizationRegistry<Watched>(gone);
   const nextId = (): number => next++;
 
   const calls = watchCalls(target, { emit, now, nextId });
@@ -83,21 +91,22 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
     },
   });
 
-  function gone(id: number): void {
-    const known = watched.get(id);
-    if (known === undefined) return;
-    watched.delete(id);
-    known.collected();
+  function gone(watched: Watched): void {
+    if (held.delete(watched)) watched.collected();
   }
 
-  function hold(object: object, id: number, collected: () => void): void {
-    watched.set(id, { ref: new WeakRef(object), collected });
-    registry.register(object, id);
+  function hold(watched: Watched): void {
+    const { object } = watched;
+    if (object === undefined) return;
+    watched.object = undefined;
+    watched.ref = new WeakRef(object);
+    held.add(watched);
+    registry.register(object, watched);
   }
 
   function settle(): void {
-    for (const [id, { object, collected }] of fresh) hold(object, id, collected);
-    fresh.clear();
+    for (const watched of fresh) hold(watched);
+    fresh = [];
   }
 
   /** The runtime says which line; the stack says who called it. Both together are the place, once per pair. */
@@ -107,8 +116,10 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
     return id;
   });
 
+  const stackOf = createSites(calls, stacks);
+
   function stack(below: (...args: never[]) => unknown): Stack {
-    const found = stacks.capture(below);
+    const found = stackOf(below);
     calls.enter(found.functions);
     return found;
   }
@@ -169,13 +180,15 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
       }
       return before === undefined ? own : carried(own, before);
     },
-    watch(object, id, collected) {
-      if ((met += 1) <= firstObjects) return hold(object, id, collected);
-      fresh.set(id, { object, collected });
-      if (fresh.size >= mostFresh) settle();
+    watch(object, collected) {
+      const watched: Watched = { object, ref: undefined, collected };
+      if ((met += 1) <= firstObjects) hold(watched);
+      else if (fresh.push(watched) >= mostFresh) settle();
+      return watched;
     },
-    forget(id) {
-      if (!fresh.delete(id)) watched.delete(id);
+    forget(watched) {
+      if (watched.object === undefined) held.delete(watched);
+      watched.object = undefined;
     },
     settle,
     exit(collect) {
@@ -183,7 +196,7 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
       emit({ kind: 'mark', at: now(), name: 'exit', text: 'the program had nothing left to do' });
       if (collect === undefined) return;
       collect();
-      for (const [id, { ref }] of watched) if (ref.deref() === undefined) gone(id);
+      for (const watched of held) if (watched.ref?.deref() === undefined) gone(watched);
     },
     get busy() {
       return busy;

@@ -27,7 +27,7 @@ import { share, watchContexts } from './contexts.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
 import { startOwnRun } from './own-run.ts';
-import { appendInParts } from './parts.ts';
+import { appendInParts, partBytes } from './parts.ts';
 import { loadersMap } from './source-map.ts';
 import { packageOf } from './stack.ts';
 import type { Owner, Stack } from './stack.ts';
@@ -71,7 +71,7 @@ async function loadTypeScript(): Promise<void> {
 
 function record(folder: string, ended: (exitCode: number) => void = () => undefined): Recorder {
   mkdirSync(join(folder, 'maps'), { recursive: true });
-  const append = appendInParts(folder, `${process.pid}-${threadId}`, Number(process.env['TIDEMARK_PART_BYTES'] ?? partBytes));
+  const { append } = appendInParts(folder, `${process.pid}-${threadId}`, Number(process.env['TIDEMARK_PART_BYTES'] ?? partBytes));
   const began = Number(process.env['TIDEMARK_START'] ?? performance.timeOrigin);
   const shift = performance.timeOrigin - began;
   const now = (): number => Math.round((performance.now() + shift) * 1000) / 1000;
@@ -108,8 +108,6 @@ function record(folder: string, ended: (exitCode: number) => void = () => undefi
   atExit(recorder, flush, ended);
   return recorder;
 }
-
-const partBytes = 1 << 26;
 
 /** Made when it is first needed: a program pays for it with every promise. */
 function asyncContext(): Context {

@@ -1,5 +1,6 @@
 /**
  * Adds to a module of the person's, while it is loaded, what V8 cannot tell: how often each function is called, and that names at module level are held.
+ * What it tells slowly is added too: which line is about to make something on the GPU.
  *
  * Counting by V8's own coverage costs up to thirty times the running time; a counter at the start of a body costs a
  * nanosecond. All additions stay on their lines, and a table at the head says where they are, so positions of stacks can
@@ -13,6 +14,8 @@ import type { ScannedFunction } from './scan.ts';
 /** What the added code calls, on the global object. */
 export const counterName = '$tidemarkCount';
 export const tableName = '$tidemarkTable';
+/** Takes the number of a site, and gives back its other argument: what the call right after it makes was asked for there. */
+export const siteName = '$tidemarkAt';
 
 /** Positions count from 1, in the text before anything was added. */
 export interface FunctionEntry {
@@ -34,12 +37,14 @@ export interface RewriteTable {
 export interface Rewritten {
   readonly source: string;
   readonly table: RewriteTable;
+  /** How many sites were numbered. */
+  readonly sites: number;
 }
 
 const longestSource = 4 << 20;
 
-/** `firstId` is the number of the first counter; undefined when the source is left alone. */
-export function rewrite(source: string, file: string, firstId: number): Rewritten | undefined {
+/** `firstId` is the number of the first counter, `firstSite` that of the first site; undefined when the source is left alone. */
+export function rewrite(source: string, file: string, firstId: number, firstSite = 0): Rewritten | undefined {
   if (source.length > longestSource) return undefined;
   const scanned = scan(source);
   if (scanned === undefined) return undefined;
@@ -51,7 +56,13 @@ export function rewrite(source: string, file: string, firstId: number): Rewritte
     start: point(one.start),
     end: point(one.end),
   }));
-  const inserts = scanned.functions.flatMap((one, i) => insertsOf(one, firstId + i));
+  const inserts = [
+    ...scanned.functions.flatMap((one, i) => insertsOf(one, firstId + i)),
+    ...scanned.sites.flatMap(({ start, end }, i) => [
+      { offset: start, text: `${siteName}(${firstSite + i},` },
+      { offset: end, text: ')' },
+    ]),
+  ];
   // The head holds the table of all that is added, itself with the length that it will have.
   const bodyAdded = inserts.map(({ offset, text }) => [...point(offset), text.length] as const);
   const headAt = point(scanned.head);
@@ -60,7 +71,11 @@ export function rewrite(source: string, file: string, firstId: number): Rewritte
     const added = [[...headAt, length] as const, ...bodyAdded];
     head = `;${tableName}(${JSON.stringify(file)},${JSON.stringify({ functions, added })},()=>eval("0"));`;
     if (head.length === length)
-      return { source: spliced(source, [{ offset: scanned.head, text: head }, ...inserts]), table: { functions, added } };
+      return {
+        source: spliced(source, [{ offset: scanned.head, text: head }, ...inserts]),
+        table: { functions, added },
+        sites: scanned.sites.length,
+      };
   }
 }
 

@@ -16,10 +16,17 @@ export interface ScannedFunction {
     { readonly kind: 'block'; readonly offset: number } | { readonly kind: 'expression'; readonly offset: number; readonly end: number };
 }
 
+/** The only argument of a call that makes something on the GPU. */
+export interface ScannedSite {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface Scanned {
   /** After a `#!` line and directives: where a first statement may stand. */
   readonly head: number;
   readonly functions: readonly ScannedFunction[];
+  readonly sites: readonly ScannedSite[];
 }
 
 interface Token {
@@ -46,14 +53,17 @@ interface Bracket {
   }[];
   /** `class` was seen, and its body not yet. */
   classAhead: boolean;
+  commas: number;
 }
 
+const makers: ReadonlySet<string> = new Set(['createBuffer', 'createTexture']);
 const statementWords: ReadonlySet<string> = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'await']);
 const patternAfter = /^(?:return|typeof|case|in|of|new|delete|void|throw|instanceof|do|else|yield|await|[({[,;=:!&|?+\-*%<>~^}]|=>)$/;
 const closing: Readonly<Record<string, string>> = { ')': '(', ']': '[', '}': '{' };
 
 export function scan(source: string): Scanned | undefined {
   const functions: ScannedFunction[] = [];
+  const sites: ScannedSite[] = [];
   const stack: Bracket[] = [bracket('', [], 0, false)];
   const recent: Token[] = [];
   /** What stood before the `(` that the last `)` closed. */
@@ -62,6 +72,13 @@ export function scan(source: string): Scanned | undefined {
   let at = headOf(source);
   const head = at;
 
+  /** `device.createBuffer({…})` with one argument, which isn't spread. */
+  const isSite = ({ before, opened, commas }: Bracket, end: Token): boolean =>
+    makers.has(before.at(-1)?.text ?? '') &&
+    before.at(-2)?.text === '.' &&
+    end.start > opened &&
+    (commas === 0 || (commas === 1 && end.text === ',')) &&
+    !source.startsWith('...', skipBlank(source, opened + 1));
   const top = (): Bracket => stack.at(-1)!;
   const last = (n = 1): Token | undefined => recent.at(-n);
   const push = (text: string, start: number): void => {
@@ -179,6 +196,7 @@ export function scan(source: string): Scanned | undefined {
       if (c === ')') {
         beforeParameters = opened.before;
         parametersStart = opened.opened;
+        if (isSite(opened, last()!)) sites.push({ start: opened.opened + 1, end: at });
       }
       if (opened.body !== undefined)
         functions.push({
@@ -193,6 +211,7 @@ export function scan(source: string): Scanned | undefined {
       continue;
     }
     const { arrows } = top();
+    if (c === ',') top().commas += 1;
     if (c === ',' || c === ';') endArrows(at);
     else if (c === '?' && source[at + 1] !== '.' && source[at + 1] !== '?' && source[at - 1] !== '?')
       for (const arrow of arrows) arrow.questions += 1;
@@ -204,7 +223,7 @@ export function scan(source: string): Scanned | undefined {
     at += 1;
   }
   endArrows(source.length);
-  return stack.length === 1 ? { head, functions: functions.toSorted((a, b) => a.start - b.start) } : undefined;
+  return stack.length === 1 ? { head, functions: functions.toSorted((a, b) => a.start - b.start), sites } : undefined;
 }
 
 const bracket = (open: string, before: readonly Token[], opened: number, template: boolean): Bracket => ({
@@ -215,6 +234,7 @@ const bracket = (open: string, before: readonly Token[], opened: number, templat
   template,
   arrows: [],
   classAhead: false,
+  commas: 0,
 });
 
 const identifier = /[\p{ID_Start}$_#\\][\p{ID_Continue}$\u200c\u200d]*/uy;

@@ -35,6 +35,8 @@ export interface Stack {
 export interface Stacks {
   /** The stack above `below`, a function of ours that the program called. */
   capture(below: Below): Stack;
+  /** A stack that was captured before and is known to be there again. */
+  again(stack: Stack): Stack;
 }
 
 export type Below = (...args: never[]) => unknown;
@@ -182,7 +184,7 @@ export function createStacks({ owner, settle, define, functionOf, reentered }: S
     return intern([]);
   }
 
-  return { capture };
+  return { capture, again: (stack) => (last = stack) };
 }
 
 const isUsers = (frame: Frame | undefined): boolean => frame !== undefined && frame.library === undefined;

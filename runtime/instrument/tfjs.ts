@@ -5,7 +5,7 @@
  * followed: a tensor's bytes are what the engine's `numBytes` went up by, and it is free when the engine counts it down.
  * So our figures are those of `tf.memory()`, and no file of the library is touched. Depends on: events, recorder.
  */
-import type { Recorder } from './recorder.ts';
+import type { Recorder, Watched } from './recorder.ts';
 
 interface Tensor {
   readonly id: number;
@@ -55,7 +55,7 @@ function isEngine(value: unknown): value is Engine {
 }
 
 function follow(engine: Engine, recorder: Recorder): void {
-  const ids = new WeakMap<Tensor, number>();
+  const known = new WeakMap<Tensor, { readonly id: number; readonly watched: Watched }>();
   const { trackTensor, disposeTensor, endScope, makeTensor } = engine;
   let ending = false;
   let told: string | undefined;
@@ -79,7 +79,6 @@ function follow(engine: Engine, recorder: Recorder): void {
     tellDevice();
     const id = recorder.nextId();
     const { place } = recorder.carriedStack(below);
-    ids.set(tensor, id);
     recorder.emit({
       kind: 'allocate',
       at: recorder.now(),
@@ -92,9 +91,10 @@ function follow(engine: Engine, recorder: Recorder): void {
       dtype: tensor.dtype,
     });
     // The engine goes on counting a tensor that the collector took, so this is a leak and not a free.
-    recorder.watch(tensor, id, () =>
+    const watched = recorder.watch(tensor, () =>
       recorder.emit({ kind: 'mark', at: recorder.now(), name: 'leak', text: 'a tensor was collected without being disposed', id }),
     );
+    known.set(tensor, { id, watched });
   }
 
   engine.trackTensor = function tidemarkTrack(tensor, backend) {
@@ -107,18 +107,18 @@ function follow(engine: Engine, recorder: Recorder): void {
   engine.makeTensor = function tidemarkMake(...args) {
     const before = engine.state.numBytes;
     const tensor = makeTensor.apply(engine, args);
-    if (tensor.dtype === 'string' && !ids.has(tensor)) born(tensor, engine.state.numBytes - before, tidemarkMake);
+    if (tensor.dtype === 'string' && !known.has(tensor)) born(tensor, engine.state.numBytes - before, tidemarkMake);
     return tensor;
   };
 
   engine.disposeTensor = function tidemarkDispose(tensor) {
     const before = engine.state.numTensors;
     disposeTensor.call(engine, tensor);
-    const id = ids.get(tensor);
-    if (id === undefined || engine.state.numTensors >= before) return;
-    ids.delete(tensor);
-    recorder.forget(id);
-    recorder.emit({ kind: 'free', at: recorder.now(), id, how: ending ? 'scope' : 'dispose' });
+    const own = known.get(tensor);
+    if (own === undefined || engine.state.numTensors >= before) return;
+    known.delete(tensor);
+    recorder.forget(own.watched);
+    recorder.emit({ kind: 'free', at: recorder.now(), id: own.id, how: ending ? 'scope' : 'dispose' });
   };
 
   engine.endScope = function tidemarkEndScope(result) {

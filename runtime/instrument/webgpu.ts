@@ -1,11 +1,11 @@
 /**
  * Watches GPU memory: every buffer and texture from creation to destruction, whoever makes it.
  *
- * All of them are *reserved*. They are *in use* only when no library with arrays of its own asked for them: a tensor and
- * the buffer under it count once, and a pool's spare buffers are nobody's arrays. The prototypes are wrapped, so every
- * device is watched, those that exist already included. Depends on: events, recorder, texture-bytes.
+ * The prototypes are wrapped, so every device is watched, those that exist already included.
+ * Depends on: events, holdings, recorder, texture-bytes.
  */
-import type { ArrayKind } from '../events/event.ts';
+import { createHoldings, isSoftware } from './holdings.ts';
+import type { Holding, HoldingOptions } from './holdings.ts';
 import type { Recorder } from './recorder.ts';
 import { textureBytes } from './texture-bytes.ts';
 
@@ -18,63 +18,59 @@ export interface GPUClasses {
   readonly GPUTexture?: { readonly prototype: GPUTexture };
 }
 
-export interface GPUWatchOptions {
-  /** Packages that have arrays of their own: what they ask for is reserved, not in use. */
-  readonly arrayLibraries: (name: string) => boolean;
-  /** Packages that only pass a call on (`webgpu`): the caller is looked for behind them. */
-  readonly passThrough: (name: string) => boolean;
-}
-
 const wrapped = Symbol.for('tidemark.webgpu');
 const mapUsage = 0x1 | 0x2;
+/** On each object of the GPU that is known: a field costs a tenth of what a weak map does. */
+const knownKey = Symbol('tidemark.known');
+
+interface GPUObject {
+  [knownKey]?: Known;
+}
 
 interface Known {
-  readonly id: number;
-  readonly inUse: boolean;
+  readonly holding: Holding;
   readonly device: Device;
+  /** Position among what is alive of the device; -1 when it is dead. */
+  position: number;
 }
 
 interface Device {
-  readonly alive: Set<Known>;
+  /** In no order. */
+  readonly alive: Known[];
   readonly maxBufferBytes: number;
 }
 
-export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GPUWatchOptions): void {
+export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: HoldingOptions): void {
   const device = classes.GPUDevice?.prototype;
   if (device === undefined || wrapped in device) return;
   Object.defineProperty(device, wrapped, { value: true });
 
-  const known = new WeakMap<object, Known>();
+  const holdings = createHoldings(recorder, 'webgpu', options);
   const devices = new WeakMap<GPUDevice, Device>();
 
   /** Limits of a device are asked for once: each look at them crosses into native code several times. */
   function deviceOf(one: GPUDevice): Device {
     let device = devices.get(one);
-    if (device === undefined) devices.set(one, (device = { alive: new Set(), maxBufferBytes: one.limits.maxBufferSize }));
+    if (device === undefined) devices.set(one, (device = { alive: [], maxBufferBytes: one.limits.maxBufferSize }));
     return device;
   }
 
-  function born(device: Device, object: object, bytes: number, what: ArrayKind, label: string, below: (...args: never[]) => unknown): void {
-    const { place, frames } = recorder.stack(below);
-    const caller = frames.find((frame) => frame.library === undefined || !options.passThrough(frame.library))?.library;
-    if (caller === 'tidemark') recorder.seeGPU();
-    const entry: Known = { id: recorder.nextId(), inUse: caller === undefined || !options.arrayLibraries(caller), device };
-    known.set(object, entry);
-    device.alive.add(entry);
-    const at = recorder.now();
-    recorder.emit({ kind: 'reserve', at, id: entry.id, bytes, layer: 'webgpu', place });
-    if (entry.inUse)
-      recorder.emit({ kind: 'allocate', at, id: entry.id, bytes, place, layer: 'webgpu', what, ...(label === '' ? {} : { label }) });
-    recorder.watch(object, entry.id, () => died(entry, 'collected'));
+  function born(device: Device, object: GPUObject, holding: Holding): void {
+    const known: Known = { holding, device, position: device.alive.length };
+    object[knownKey] = known;
+    device.alive.push(known);
+    holdings.livesIn(holding, object, () => died(known, 'collected'));
   }
 
-  function died(entry: Known, how: 'destroy' | 'collected'): void {
-    if (!entry.device.alive.delete(entry)) return;
-    const { id } = entry;
-    recorder.forget(id);
-    const at = recorder.now();
-    if (entry.inUse) recorder.emit({ kind: 'free', at, id, how });
-    recorder.emit({ kind: 'unreserve', at, id });
+  function died(known: Known, how: 'destroy' | 'collected'): void {
+    const { alive } = known.device;
+    const last = alive.at(-1);
+    if (known.position < 0 || last === undefined) return;
+    alive[known.position] = last;
+    last.position = known.position;
+    alive.pop();
+    known.position = -1;
+    holdings.died(known.holding, how);
   }
 
   const { createBuffer, createTexture, destroy } = device;
@@ -86,29 +82,30 @@ export function watchWebGPU(recorder: Recorder, classes: GPUClasses, options: GP
     const bytes = Math.trunc(Number(size));
     const device = deviceOf(this);
     const what = (Number(usage) & mapUsage) !== 0 ? 'staging' : 'buffer';
-    if (bytes <= device.maxBufferBytes) born(device, buffer, bytes, what, label ?? '', tidemarkCreateBuffer);
+    if (bytes <= device.maxBufferBytes) born(device, buffer as GPUObject, holdings.born(bytes, what, label ?? '', tidemarkCreateBuffer));
     return buffer;
   };
 
   device.createTexture = function tidemarkCreateTexture(this: GPUDevice, descriptor) {
     const texture = createTexture.call(this, descriptor);
-    born(deviceOf(this), texture, textureBytes(texture), 'texture', texture.label, tidemarkCreateTexture);
+    const holding = holdings.born(textureBytes(texture), 'texture', texture.label, tidemarkCreateTexture);
+    born(deviceOf(this), texture as GPUObject, holding);
     return texture;
   };
 
   device.destroy = function tidemarkDestroyDevice(this: GPUDevice) {
     const result = destroy.call(this);
-    for (const entry of [...deviceOf(this).alive]) died(entry, 'destroy');
+    for (const known of [...deviceOf(this).alive]) died(known, 'destroy');
     return result;
   };
 
   for (const prototype of [classes.GPUBuffer?.prototype, classes.GPUTexture?.prototype]) {
     if (prototype === undefined) continue;
     const original = prototype.destroy as (this: object) => undefined;
-    prototype.destroy = function tidemarkDestroy(this: object) {
+    prototype.destroy = function tidemarkDestroy(this: GPUObject) {
       const result = original.call(this);
-      const entry = known.get(this);
-      if (entry !== undefined) died(entry, 'destroy');
+      const known = this[knownKey];
+      if (known !== undefined) died(known, 'destroy');
       return result;
     };
   }
@@ -126,7 +123,7 @@ function tellAdapters(recorder: Recorder, { GPUAdapter: adapter }: GPUClasses): 
     const name = [info?.vendor, info?.architecture, info?.device, info?.description]
       .filter((part) => part !== undefined && part !== '')
       .join(' ');
-    const software = info?.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|softpipe|basic render/i.test(name);
+    const software = info?.isFallbackAdapter === true || isSoftware(name);
     recorder.emit({
       kind: 'device',
       at: recorder.now(),

@@ -37,7 +37,7 @@ export function createWriter(append: (text: string) => void, now: () => number):
 
   return {
     write(event) {
-      const time = now();
+      const time = 'at' in event ? event.at : now();
       credit = Math.min(burst, credit + (time - last) * linesPerMs);
       last = time;
       gathered += encoder.line(event);

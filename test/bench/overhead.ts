@@ -75,7 +75,7 @@ async function measuredStep({ file, backend, buffers }: (typeof programs)[number
   );
   rmSync(events, { recursive: true, force: true });
   const line = output.split('\n').find((text) => text.startsWith('{"wall"'));
-  if (line === undefined) throw new Error(`${file} gave no figure: ${JSON.stringify(ending)} ${output}`);
+  if (line === undefined) throw new Error(`${file} gave no figure: ${JSON.stringify(ending)} ${output.slice(0, 500)}`);
   return JSON.parse(line) as Step;
 }
 

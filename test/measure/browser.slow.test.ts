@@ -32,11 +32,12 @@ describe('a page', function () {
       this.skip();
     }
     server = createServer((request, response) => {
-      const path = new URL(request.url!, 'http://x').pathname;
+      const { pathname: path, searchParams } = new URL(request.url!, 'http://x');
+      const script = searchParams.get('page') ?? 'main';
       if (path === '/')
         return void response
           .setHeader('content-type', 'text/html')
-          .end('<!doctype html><title>page</title><canvas></canvas><script type="module" src="/src/main.ts"></script>');
+          .end(`<!doctype html><title>page</title><canvas></canvas><script type="module" src="/src/${script}.ts"></script>`);
       const dependency = /^\/node_modules\/\.vite\/deps\/(.+)\.js$/.exec(path)?.[1];
       response.setHeader('content-type', 'text/javascript');
       if (dependency !== undefined) {
@@ -62,7 +63,7 @@ describe('a page', function () {
       response.end(code);
     });
     return new Promise<void>((ready) => {
-      server.listen(0, '127.0.0.1', () => {
+      server.listen(0, () => {
         address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
         ready();
       });
@@ -184,6 +185,11 @@ for (const name of ['./worker.ts', './worker.ts?again']) {
     );
     assert.equal(report.peakBytes, 8192 + 2 * 1024);
     assert.equal(report.liveBytesAtExit, 8192 + 2 * 1024, 'what the first worker held ended with it');
+    assert.deepEqual(
+      report.functions.filter(({ name }) => name === 'make').map(({ file, calls }) => [file, calls]),
+      [['src/worker.ts', 4]],
+      'functions of workers are counted',
+    );
   });
 
   it('that is loaded again begins anew: what it held is free, and no id is taken for another', async () => {
@@ -198,6 +204,137 @@ if (!again) setTimeout(() => location.reload(), 500);
     assert.equal(report.lines[0]?.allocations, 5);
     assert.equal(report.peakBytes, 3 * 1024);
     assert.equal(report.liveBytesAtExit, 2 * 1024);
+  });
+
+  it('that is left for another page: each has its lines, and what the first held is free', async () => {
+    written.write(
+      'src/other.ts',
+      `
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+Object.assign(globalThis, { held: device.createBuffer({ size: 512, usage: GPUBufferUsage.STORAGE }) });
+console.log('there');
+`,
+    );
+    const { report, output } = await page(`
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+Object.assign(globalThis, { held: device.createBuffer({ size: 4096, usage: GPUBufferUsage.STORAGE }) });
+setTimeout(() => location.assign(location.href.replace('127.0.0.1', 'localhost') + '?page=other'), 500);
+`);
+    assert.match(output, /there/);
+    assert.deepEqual(
+      report.lines.map(({ file, line, allocatedBytes }) => [file, line, allocatedBytes]),
+      [
+        ['src/main.ts', 3, 4096],
+        ['src/other.ts', 3, 512],
+      ],
+    );
+    assert.equal(report.peakBytes, 4096);
+    assert.equal(report.liveBytesAtExit, 512);
+  });
+
+  it('that draws with WebGL, by hand and by tfjs: bytes of both, tensors in use and their textures reserved', async () => {
+    const { report, output } = await page(
+      `
+import * as tf from '/node_modules/.vite/deps/@tensorflow_tfjs.js';
+const gl = document.createElement('canvas').getContext('webgl2')!;
+const texture = gl.createTexture();
+gl.bindTexture(gl.TEXTURE_2D, texture);
+gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, 64, 64, 0, gl.RGBA, gl.FLOAT, null);
+const vertices = gl.createBuffer();
+gl.bindBuffer(gl.ARRAY_BUFFER, vertices);
+gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(1000), gl.STATIC_DRAW);
+gl.deleteTexture(texture);
+Object.assign(globalThis, { gl, vertices });
+let asked: number = 4000;
+const { texStorage2D, bufferData } = WebGL2RenderingContext.prototype;
+Object.assign(WebGL2RenderingContext.prototype, {
+  texStorage2D(this: WebGL2RenderingContext, ...args: Parameters<typeof texStorage2D>) {
+    asked += args[3] * args[4] * (args[2] === this.RGBA32F ? 16 : NaN);
+    return texStorage2D.apply(this, args);
+  },
+  bufferData(this: WebGL2RenderingContext, ...args: Parameters<typeof bufferData>) {
+    asked += typeof args[1] === 'number' ? args[1] : args[1]!.byteLength;
+    return bufferData.apply(this, args);
+  },
+});
+await tf.setBackend('webgl');
+const a = tf.ones([128, 128]);
+const b = a.matMul(a);
+await b.data();
+console.log('memory', tf.memory().numBytes, asked);
+`,
+      { seconds: 14 },
+    );
+    const [, numBytes, asked] = /memory (\d+) (\d+)/.exec(output)!.map(Number);
+    assert.deepEqual(
+      report.lines.map(({ line, allocatedBytes }) => [line, allocatedBytes]),
+      [
+        [6, 64 * 64 * 16],
+        [9, 4000],
+        [25, 128 * 128 * 4],
+        [26, 128 * 128 * 4],
+      ],
+    );
+    assert.equal(report.liveBytesAtExit, 4000 + numBytes!);
+    assert.equal(report.peakReservedBytes, asked, 'textures and buffers of the library, and those by hand');
+    assert.equal(report.device?.kind, 'webgl');
+  });
+
+  it('that leaks a frame of its camera: tensors by the line, and the growth', async () => {
+    const { report, output } = await page(
+      `
+import * as tf from '/node_modules/.vite/deps/@tensorflow_tfjs.js';
+await tf.setBackend('cpu');
+const video: HTMLVideoElement = document.createElement('video');
+video.srcObject = await navigator.mediaDevices.getUserMedia({ video: { width: 64, height: 48 } });
+await video.play();
+const kept: unknown[] = [];
+function frame(): void {
+  const picture = tf.browser.fromPixels(video);
+  kept.push(picture, tf.sum(picture));
+  if (kept.length < 60) requestAnimationFrame(frame); else console.log('enough', picture.shape.join());
+}
+requestAnimationFrame(frame);
+`,
+      {
+        seconds: 14,
+        env: { ...process.env, TIDEMARK_CHROME_SWITCHES: '--use-fake-device-for-media-stream --use-fake-ui-for-media-stream' },
+      },
+    );
+    const size = /enough (\d+),(\d+),3/.exec(output);
+    assert.ok(size !== null, output);
+    const pixels = Number(size[1]) * Number(size[2]) * 3;
+    assert.deepEqual(
+      report.leaks.map(({ kind, line, count, bytes }) => [kind, line, count, bytes]),
+      [
+        ['growing', 9, 30, 30 * pixels * 4],
+        ['growing', 10, 30, 30 * 4],
+      ],
+    );
+    assert.match(report.notes!.join(), /memory grew by .* in each of the last of \d+ rounds/);
+  });
+
+  it('that runs long: figures stay exact, and what is kept of its events is bounded', async () => {
+    const { report } = await page(
+      `
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+const make = (size: number): GPUBuffer => device.createBuffer({ size, usage: GPUBufferUsage.STORAGE });
+const held: GPUBuffer = make(256);
+for (let round = 0; round < 20; round += 1) {
+  for (let i = 0; i < 100; i += 1) make(1024).destroy();
+  await new Promise((done) => setTimeout(done, 100));
+}
+Object.assign(globalThis, { held });
+console.log('done');
+`,
+      { seconds: 7, partBytes: 1 << 14 },
+    );
+    assert.deepEqual(
+      report.lines.map(({ file, line, allocations, allocatedBytes }) => [file, line, allocations, allocatedBytes]),
+      [['src/main.ts', 3, 2001, 256 + 2000 * 1024]],
+    );
+    assert.equal(report.peakBytes, 256 + 1024);
+    assert.equal(report.liveBytesAtExit, 256);
   });
 
   it('whose server does not answer is refused before a browser starts', async () => {
