@@ -75,6 +75,8 @@ export interface Call {
   readonly countOf?: number;
   /** Yields an array only when this argument is true (`optimizer.minimize(f, true)`). */
   readonly onlyIfTrue?: number;
+  /** Yields arrays only when this argument holds some: of stand-ins it makes another (`layer.apply(symbolic)`). */
+  readonly onlyOf?: number;
   /** What is made owns nothing, unless an argument has this property, until a call that `fills` it gives it something new. */
   readonly emptyWithout?: string;
   /** What else is to be known: the result records what it is given (`recorder`), outlives scopes (`kept`), rejects (`throws`); the receiver is filled (`fills`). */
@@ -126,11 +128,18 @@ export interface LibraryModel {
 
 /** The line of a model for a call: exact, else the group's, else nothing (the convention decides). */
 export function callOf(model: LibraryModel, name: string): Call | undefined {
-  const exact = model.calls[name];
-  if (exact !== undefined) return exact;
+  const known = lines.get(model) ?? new Map<string, Call | undefined>();
+  lines.set(model, known);
+  if (known.has(name)) return known.get(name);
   const dot = name.lastIndexOf('.');
-  return dot < 0 ? undefined : model.calls[`${name.slice(0, dot)}.*`];
+  const found =
+    (Object.hasOwn(model.calls, name) ? model.calls[name] : undefined) ?? (dot < 0 ? undefined : model.calls[`${name.slice(0, dot)}.*`]);
+  known.set(name, found);
+  return found;
 }
+
+/** The lines of models by the names that they were asked for: asked at every step of a walk. */
+const lines = new WeakMap<LibraryModel, Map<string, Call | undefined>>();
 
 /** Does a module specifier or package name belong to the model? */
 export function speaksOf(model: LibraryModel, module: string): boolean {

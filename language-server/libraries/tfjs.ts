@@ -175,6 +175,7 @@ export const tfjs: LibraryModel = {
     'Container.dispose': frees,
     'GraphModel.dispose': frees,
     'Layer.dispose': frees,
+    'Layer.apply': { arguments: { receiver: 'reads', rest: 'reads' }, result: 'creates', onlyOf: 0 },
     'LayersModel.fit': runs,
     'Sequential.fit': runs,
     'LayersModel.fitDataset': { ...runs, arguments: { receiver: 'reads', rest: 'stores' } },

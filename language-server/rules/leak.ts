@@ -256,6 +256,21 @@ export const cases: Cases = {
     if (out instanceof tf.Tensor) out.dispose();
   }`,
     `
+  import * as tf from '@tensorflow/tfjs';
+  export function edges(x: tf.Tensor): number[] {
+    const t: Record<string, tf.Tensor> = {};
+    t.gray = tf.mean(x, -1);
+    [t.left, t.right] = tf.split(t.gray, 2);
+    for (let i = 0; i < 3; i++) t[\`power\${i}\`] = tf.pow(t.left!, i);
+    const out = Array.from(t.right!.dataSync());
+    Object.keys(t).forEach((key) => tf.dispose(t[key]!));
+    return out;
+  }
+  export function head(base: tf.LayersModel, classes: number): tf.LayersModel {
+    const output = tf.layers.dense({ units: classes }).apply(base.outputs[0]!) as tf.SymbolicTensor;
+    return tf.model({ inputs: base.inputs, outputs: output });
+  }`,
+    `
   // @file injected.js
   import * as tf from '@tensorflow/tfjs';
   export class Summer {

@@ -96,5 +96,27 @@ export const cases: Cases = {
     x.dispose();
     return (await total.item()) + x.size;
   }`,
+    `
+  import * as tf from '@tensorflow/tfjs';
+  export function first(x: tf.Tensor): Promise<number> {
+    return new Promise(async (resolve) => {
+      const y = x.square();
+      const [value] = await y.data();
+      x.dispose();
+      y.dispose();
+      resolve(value!);
+    });
+  }
+  class Net {
+    private readonly model = tf.sequential();
+    async train(batch: { readonly x: tf.Tensor; readonly y: tf.Tensor }): Promise<void> {
+      await this.model.fit(batch.x, batch.y);
+      batch.x.dispose();
+      batch.y.dispose();
+    }
+  }
+  export async function train(values: number[]): Promise<void> {
+    await new Net().train({ x: tf.tensor1d(values), y: tf.tensor1d(values) });
+  }`,
   ],
 };

@@ -7,4 +7,12 @@ export interface Package {
 export const clone: string;
 export const cache: string;
 export function folderOf(name: string): string;
-export function corpora(): { readonly packages: readonly Package[] };
+/** A place whose loss harms nobody, and why. */
+export interface Harmless {
+  readonly package: string;
+  readonly file: string;
+  readonly line: number;
+  readonly reason: 'gone' | 'scoped' | 'nothing' | 'unreachable';
+  readonly because: string;
+}
+export function corpora(): { readonly packages: readonly Package[]; readonly harmless: readonly Harmless[] };

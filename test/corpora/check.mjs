@@ -3,7 +3,8 @@
  *
  * Prints every error and warning with its source line and the verdict that `test/corpora.json` records for it; one
  * without a verdict is `unjudged` (`--new` prints only those), one whose line no longer yields it is listed at the end.
- * Each package runs in a process of its own with a time limit, so a crash or a hang is seen and named.
+ * Each package runs in a process of its own with a time limit, so a crash, a hang or an internal fault is seen and
+ * named; so is one that takes more than 120 s of processor or 3 GiB.
  * Depends on: fetch.mjs, one.ts.
  */
 import { spawnSync } from 'node:child_process';
@@ -14,6 +15,7 @@ import { cache, clone, corpora } from './cache.mjs';
 import { fetchAll } from './fetch.mjs';
 
 const limitMs = 300_000;
+const [mostSeconds, mostMiB] = [120, 3072];
 const names = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const onlyNew = process.argv.includes('--new');
 const { verdicts } = corpora();
@@ -50,7 +52,14 @@ for (const { name, folder, files } of fetchAll(names)) {
   const report = JSON.parse(ran.stdout);
   writeFileSync(join(cache, 'reports', `${name.replaceAll('/', '+')}.json`), ran.stdout);
   const faults = report.diagnostics.filter(({ severity }) => severity === 'error' || severity === 'warning');
-  console.log(`# ${name}: ${files.length} files, ${faults.length} reports, ${report.ms} ms`);
+  console.log(
+    `# ${name}: ${files.length} files, ${faults.length} reports, ${report.processorSeconds.toFixed(1)} s of processor, ${report.peakMiB} MiB`,
+  );
+  const wrong = report.silence.filter(({ rule }) => rule === 'internal fault').map(({ reason }) => reason);
+  if (report.processorSeconds > mostSeconds || report.peakMiB > mostMiB)
+    wrong.push(`more than ${mostSeconds} s of processor or ${mostMiB} MiB`);
+  if (wrong.length > 0) count.failed++;
+  for (const reason of wrong) console.log(`failed: ${reason}`);
   for (const { file, line, rule, severity, message, related } of faults) {
     count.reports++;
     const verdict = verdicts.find((one) => one.package === name && one.file === file && one.line === line && one.rule === rule);

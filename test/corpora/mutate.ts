@@ -3,8 +3,15 @@
  * `node --import tsx test/corpora/mutate.ts [--places N] [NAME…]`.
  *
  * Places are drawn evenly over packages, by a fixed seed. A place counts as reported when its package has an error or
- * warning that it did not have before. For the others, the reasons for silence that appear with the edit are counted by
- * rule. With names, only their places are run; what was found is kept in the cache, and the sum is over all that was kept.
+ * warning that it did not have before. For the others, what the walk knew of the thing that the place frees says why
+ * nobody misses it. With names, only their places are run; what was found is kept in the cache, and the sum is over all
+ * that was kept.
+ *
+ * A place whose loss harms nobody doesn't count. That is for a person to say, in `harmless` of `test/corpora.json`, and
+ * for one of these reasons alone: `gone` (on every path that comes by, it is freed by another call as well), `scoped` (a
+ * scope that every caller in the package stands in frees it all the same), `nothing` (what is freed holds no memory of
+ * the device, or the scope makes nothing but what it returns), `unreachable` (nothing in the package, and nobody who
+ * imports it, can run the code).
  * Depends on: fetch.mjs, language-server/workspace.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,7 +35,7 @@ interface Outcome {
   readonly place: string;
   readonly what: string;
   readonly reports: readonly string[];
-  readonly silence: readonly string[];
+  readonly silence: string;
 }
 
 const [wantedText = '200'] = process.argv.slice(2).filter((_, i, words) => words[i - 1] === '--places');
@@ -56,21 +63,17 @@ function recordOf(name: string): string {
 }
 
 async function outcomesOf(folder: string, places: readonly Place[]): Promise<readonly Outcome[]> {
-  const workspace = createWorkspace({ cwd: folder });
-  const before = await workspace.check([folder], { explainSilence: true });
+  const workspace = createWorkspace({ cwd: folder, project: 'tsconfig.json' });
+  const { files } = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8')) as { readonly files: readonly string[] };
+  const before = await workspace.check(files, { explainSilence: true });
   const outcomes: Outcome[] = [];
   for (const place of places) {
     const path = join(folder, place.file);
     workspace.setText(path, place.text);
-    const after = await workspace.check([folder], { explainSilence: true });
+    const after = await workspace.check(files);
     workspace.setText(path, undefined);
     const reports = fresh(before, after);
-    outcomes.push({
-      place: nameOf(place),
-      what: place.what,
-      reports,
-      silence: reports.length > 0 ? [] : freshSilence(before, after),
-    });
+    outcomes.push({ place: nameOf(place), what: place.what, reports, silence: reports.length > 0 ? '' : silenceAt(before, place) });
   }
   return outcomes;
 }
@@ -82,22 +85,29 @@ function nameOf({ package: name, file, line, source }: Place): string {
 /** Prints what is on record for the places that were drawn. */
 function sum(): void {
   const expected = new Set(chosen.map(nameOf));
-  const outcomes = drawn
+  const all = drawn
     .filter(({ name }) => existsSync(recordOf(name)))
     .flatMap(({ name }) => JSON.parse(readFileSync(recordOf(name), 'utf8')) as readonly Outcome[])
     .filter(({ place }) => expected.has(place));
+  const harmless = new Set(corpora().harmless.map(({ package: name, file, line }) => `${name} ${file}:${line} `));
+  const outcomes = all.filter(({ place, reports }) => reports.length > 0 || !harmless.has(/^\S+ \S+ /.exec(place)?.[0] ?? ''));
   const counts = new Map<string, [number, number]>();
   const silences = new Map<string, number>();
   for (const { what, reports, silence } of outcomes) {
     const count = counts.get(what) ?? [0, 0];
     counts.set(what, [count[0] + 1, count[1] + (reports.length > 0 ? 1 : 0)]);
-    for (const reason of silence) silences.set(reason, (silences.get(reason) ?? 0) + 1);
+    for (const rule of new Set(reports.map((report) => report.slice(report.indexOf(' ') + 1)))) {
+      const found = counts.get(`by ${rule}`) ?? [0, 0];
+      counts.set(`by ${rule}`, [found[0] + 1, found[1] + 1]);
+    }
+    if (reports.length === 0) silences.set(`${what}: ${silence}`, (silences.get(`${what}: ${silence}`) ?? 0) + 1);
   }
-  for (const [what, [all, found]] of counts) console.log(`${what}: ${found} of ${all}`);
+  for (const [what, [places, found]] of counts)
+    console.log(what.startsWith('by ') ? `reported ${what}: ${found}` : `${what}: ${found} of ${places}`);
   for (const [reason, count] of [...silences].toSorted((a, b) => b[1] - a[1])) console.log(`silent ${count} × ${reason}`);
   const reported = outcomes.filter(({ reports }) => reports.length > 0).length;
   console.log(
-    `${outcomes.length} of ${chosen.length} places run, ${reported} reported (${((100 * reported) / Math.max(1, outcomes.length)).toFixed(0)} %)`,
+    `${all.length} of ${chosen.length} places run, ${all.length - outcomes.length} harmless; of ${outcomes.length}, ${reported} reported (${((100 * reported) / Math.max(1, outcomes.length)).toFixed(0)} %)`,
   );
 }
 
@@ -150,8 +160,11 @@ function fresh(before: CheckReport, after: CheckReport): readonly string[] {
   });
 }
 
-function freshSilence(before: CheckReport, after: CheckReport): readonly string[] {
-  const old = new Map((before.silence ?? []).map(({ rule, reason, count }) => [`${rule}: ${reason}`, count]));
-  const now = (after.silence ?? []).filter(({ rule, reason, count }) => count > (old.get(`${rule}: ${reason}`) ?? 0));
-  return now.length > 0 ? now.map(({ rule, reason }) => `${rule}: ${reason}`) : ['no rule looked at it'];
+/** What the walk knew of the thing that the place frees: why nobody misses it. */
+function silenceAt({ silence = [] }: CheckReport, place: Place): string {
+  const found = silence.find(({ places = [] }) => places.some(({ file, line }) => file === place.file && line === place.line));
+  return (
+    found?.reason.slice(found.reason.indexOf(': ') + 2) ??
+    (place.what === 'ref' ? 'a reference' : 'it is known, and held by something that stays')
+  );
 }

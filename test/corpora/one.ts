@@ -13,5 +13,13 @@ const folder = resolve(process.argv[2] ?? '.');
 process.chdir(folder);
 const { files } = JSON.parse(readFileSync('tsconfig.json', 'utf8')) as { readonly files: readonly string[] };
 const workspace = createWorkspace({ cwd: folder, project: 'tsconfig.json' });
-const report = await workspace.check(files);
-process.stdout.write(JSON.stringify({ ...report, ms: Math.round(performance.now() - started) }));
+const report = await workspace.check(files, { explainSilence: true });
+const { user, system } = process.cpuUsage();
+process.stdout.write(
+  JSON.stringify({
+    ...report,
+    ms: Math.round(performance.now() - started),
+    processorSeconds: (user + system) / 1e6,
+    peakMiB: Math.round(process.resourceUsage().maxRSS / 1024),
+  }),
+);

@@ -30,7 +30,7 @@ const most = 400;
 export function unpack(folder) {
   const ways = [shippedTypeScript(folder), restored(folder), shippedJavaScript(folder)];
   const counts = ways.map((files) => files.filter((path) => touching(join(folder, path))).length);
-  const best = unbundled(ways[counts.findIndex((count) => count > 0 && count >= Math.max(...counts) / 4)] ?? []);
+  const best = unbundled(folder, ways[counts.findIndex((count) => count > 0 && count >= Math.max(...counts) / 4)] ?? []);
   // Declarations beside their JavaScript would hide it from the files that import it.
   for (const path of best) if (/\.js$/.test(path)) rmSync(join(folder, path.replace(/\.js$/, '.d.ts')), { force: true });
   const chosen = best.length > most ? best.filter((path) => touching(join(folder, path))) : best;
@@ -45,9 +45,11 @@ export function touching(path) {
   return readFileSync(path, 'utf8').match(touches) !== null;
 }
 
-/** Without bundles of what is there file by file. */
-function unbundled(files) {
-  const single = files.filter((path) => !/\.(esm|fesm\d*|bundle)\.js$/.test(path));
+/** Without bundles of what is there file by file: by their names, or by the module loaders that they serve. */
+function unbundled(folder, files) {
+  const single = files.filter(
+    (path) => !/\.(esm|fesm\d*|bundle)\.js$/.test(path) && !/\bdefine\.amd\b/.test(readFileSync(join(folder, path), 'utf8').slice(0, 1500)),
+  );
   return single.length > 2 ? single : files;
 }
 
