@@ -2,7 +2,8 @@
  * Which variables are stored, and which live only inside the kernels that use them.
  *
  * Walks backward. A variable's *homes* are the stored ones into whose expression it would be written. It stays inside when
- * it has one home and is computed once there; when it has several, or is read at several places, only if it costs nothing.
+ * it has one home and is computed once there; when it has several, or is read at several places, only if it costs next to
+ * nothing: by itself, or beside the products of the program.
  * A reduction or product stays inside one elementwise consumer at its own coordinates (an epilogue). Entries are asked
  * for their kind of body, never for their name. Depends on: core, ops, simplify.
  */
@@ -40,6 +41,8 @@ type Nature =
 
 const count = ({ shape }: KnownAval): number => shape.reduce((product, extent) => product * extent, 1);
 const cheap = 2;
+/** Of the program's work, the part that may be done twice so that fewer values are stored. */
+const shareDoneTwice = 1 / 64;
 const mostEquations = 200;
 
 interface Fate {
@@ -65,6 +68,7 @@ export function decide(flat: Flat, { eagerness, forced }: DecideOptions): Decisi
   /** Homes that already hold a loop of their own, and equations per home. */
   const anchored = new Set<Variable>();
   const sizes = new Map<Variable, number>();
+  const spare = { flops: eagerness === 'all' ? shareDoneTwice * workOf(flat) : 0 };
   for (const equation of flat.equations.toReversed()) {
     const nature = natures.get(equation)!;
     for (const variable of equation.outputs) {
@@ -73,7 +77,7 @@ export function decide(flat: Flat, { eagerness, forced }: DecideOptions): Decisi
         !forced.has(variable) &&
         !outputs.has(variable) &&
         equation.outputs.length === 1 &&
-        staysInside(nature, equation, fate, { eagerness, anchored, sizes, products });
+        staysInside(nature, equation, fate, { eagerness, anchored, sizes, products, spare });
       const home = inside ? [...fate.homes] : [variable];
       if (inside) fates.set(variable, fate);
       else stored.add(variable);
@@ -208,9 +212,20 @@ interface Circumstances {
   readonly anchored: ReadonlySet<Variable>;
   readonly sizes: ReadonlyMap<Variable, number>;
   readonly products: ReadonlyMap<Variable, Equation<Op>>;
+  /** Floating-point operations that may yet be done twice. */
+  readonly spare: { flops: number };
 }
 
-function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, { eagerness, anchored, sizes, products }: Circumstances): boolean {
+/** Floating-point operations of the program's products: beside them a few more on their results don't count. */
+const workOf = ({ equations }: Flat): number =>
+  equations.reduce((sum, { op, inputs, outputs, parameters }) => {
+    if (op.body.kind !== 'contraction') return sum;
+    const avals = inputs.map(({ aval }) => aval);
+    return sum + op.flops(avals, parameters) * count(outputs[0]!.aval);
+  }, 0);
+
+function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, circumstances: Circumstances): boolean {
+  const { eagerness, anchored, sizes, products, spare } = circumstances;
   if (nature.kind === 'barrier' || fate.homes.size === 0) return false;
   const home = [...fate.homes][0]!;
   if (nature.kind === 'anchor') {
@@ -228,7 +243,12 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, { eager
   if (isFull(fate, sizes)) return false;
   if (fate.homes.size > 1 || fate.copies > 1) {
     if (eagerness === 'careful') return false;
-    return nature.cost <= cheap && fate.copies <= 2 && fate.homes.size <= 2 && fate.repeats <= 1;
+    if (fate.copies > 2 || fate.homes.size > 2 || fate.repeats > 1) return false;
+    if (nature.cost <= cheap) return true;
+    const again = nature.cost * count(equation.outputs[0]!.aval);
+    if (again > spare.flops) return false;
+    spare.flops -= again;
+    return true;
   }
   if (eagerness === 'careful' && shrinks(equation)) return false;
   return fate.repeats <= 1 || nature.cost <= 1;

@@ -34,6 +34,9 @@ import { stopGradient } from './basic.ts';
 import { dtypeArg, type DTypeArg, type Value } from '../ops/value.ts';
 import { square } from './math.ts';
 import { variance } from './reductions.ts';
+import { softmax } from './softmax.ts';
+
+export { softmax };
 
 /** x where it is positive, else 0. The slope at 0 is 0. */
 export const relu = composed('relu', (x: ArrayLike): Value => {
@@ -131,13 +134,6 @@ const shifted = (x: Value, axis: Axis): { readonly centred: Value; readonly top:
   const top = where(abs(highest).equal(Infinity), 0, highest);
   return { centred: sub(x, top), top };
 };
-/** Exponentials that sum to 1 along an axis (the last). */
-export const softmax = composed('softmax', (x: ArrayLike, axis: Axis = -1): Value => {
-  const value = float(x);
-  if (value.size === 0) return value;
-  const powers = exp(centredAt(value, axis));
-  return div(powers, sum(powers, axis, { keepdims: true }));
-});
 /** The logarithm of softmax along an axis (the last). */
 export const logSoftmax = composed('logSoftmax', (x: ArrayLike, axis: Axis = -1): Value => {
   const value = float(x);

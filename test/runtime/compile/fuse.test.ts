@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Variable } from '../../../runtime/core/program.ts';
+import { compile } from '../../../runtime/compile/pipeline.ts';
 import { decide } from '../../../runtime/compile/decide.ts';
 import { fuse, makeWorkshop } from '../../../runtime/compile/fuse.ts';
 import { materialised } from '../../../runtime/compile/materialise.ts';
@@ -13,11 +14,12 @@ import { overDonated } from '../../../runtime/compile/order/over.ts';
 import { peakAlong, wire } from '../../../runtime/compile/order/walk.ts';
 import { flatten, simplify, type Flat } from '../../../runtime/compile/simplify.ts';
 import { split } from '../../../runtime/compile/split.ts';
-import { grad, lax, np, type Array as Traced } from '../../../runtime/index.ts';
+import { grad, lax, nn, np, type Array as Traced } from '../../../runtime/index.ts';
 import type { Op } from '../../../runtime/ops/op.ts';
 import type { Program } from '../../../runtime/core/program.ts';
 import type { Value } from '../../../runtime/ops/value.ts';
 import { trace } from '../../../runtime/trace/trace.ts';
+import { nullDevice } from '../../support/gpu.ts';
 import { f32 } from '../../support/programs.ts';
 
 const flatOf = (f: (operands: readonly Value[]) => readonly Value[], shapes: readonly (readonly number[])[]): Flat =>
@@ -57,6 +59,11 @@ const wide = (parameters: number): Flat =>
   );
 
 const workshop = () => makeWorkshop(() => []);
+
+const shapesStored = (flat: Flat): string[] =>
+  fuse(flat, { eagerness: 'all', merge: 'all', workshop: workshop() }).nodes.flatMap(({ results }) =>
+    results.map(({ aval }) => aval.shape.join()),
+  );
 
 describe('fusing', () => {
   it('writes a kernel once for all layers of one shape', () => {
@@ -112,10 +119,45 @@ describe('fusing', () => {
         [5, 4, 3, 3],
       ],
     );
-    const { nodes } = fuse(flat, { eagerness: 'all', merge: 'all', workshop: workshop() });
-    const stored = nodes.flatMap(({ results }) => results.map(({ aval }) => aval.shape.join()));
     // The two layers, their gradients, and those of the kernels.
-    assert.deepEqual(stored.toSorted(), ['2,4,5,5', '2,4,5,5', '2,5,3,3', '4,3,3,3', '5,4,3,3']);
+    assert.deepEqual(shapesStored(flat).toSorted(), ['2,4,5,5', '2,4,5,5', '2,5,3,3', '4,3,3,3', '5,4,3,3']);
+  });
+
+  it('computes a function again beside products, rather than store it for the gradient', () => {
+    const flat = flatOf(
+      ([x, w, v]) => {
+        const loss = ([first, second]: Traced[]): Traced => {
+          const h = (x as Traced).matmul(first!);
+          return h.mul(np.tanh(h)).matmul(second!).sum();
+        };
+        return grad(loss)([w, v] as Traced[]) as Value[];
+      },
+      [
+        [32, 64],
+        [64, 48],
+        [48, 64],
+      ],
+    );
+    // The layer before and after its function, and the layer's gradient; not the function.
+    assert.equal(shapesStored(flat).filter((shape) => shape === '32,48').length, 3);
+  });
+
+  it('keeps of attention its weights only', () => {
+    const program = trace(
+      'attention',
+      ([q, k, v]) => {
+        const loss = (all: Traced[]): Traced => np.square(nn.softmax(all[0]!.matmul(all[1]!.transpose())).matmul(all[2]!)).sum();
+        return grad(loss)([q, k, v] as Traced[]) as Value[];
+      },
+      [f32(32, 16), f32(40, 16), f32(40, 24)],
+    );
+    const { analysis } = compile(program as Program<Op>, { donated: [false, false, false], target: nullDevice().target });
+    const { values, steps } = analysis;
+    const isOver = (index: number, step: number): boolean => values.some(({ reuses, born }) => reuses === index && born <= step);
+    const buffersAt = (step: number): number =>
+      values.filter(({ shape, born, dies }, i) => shape.join() === '32,40' && born <= step && step < dies && !isOver(i, step)).length;
+    // The weights, and their gradient.
+    assert.equal(Math.max(...Array.from({ length: steps }, (_, step) => buffersAt(step))), 2);
   });
 
   it('lets an update run after the last reader of the donated value that it may write over', () => {
