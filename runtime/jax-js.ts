@@ -20,7 +20,7 @@ import { sharedHandle } from './api/execute.ts';
 import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start } from './api/init.ts';
 import { jitFunction, type JitOptions } from './api/jit.ts';
 import type { Owned, OwnedLax, OwnedNumpy } from './api/owned-types.ts';
-import { asTraced, Array as OwnedArray, consuming, holding, unwrapped } from './api/owned.ts';
+import { asTraced, Array as OwnedArray, besideIntegers, consuming, holding, unwrapped } from './api/owned.ts';
 import { array as borrowedArray, type Nested } from './functions/creation.ts';
 import type { CloseOptions } from './functions/math.ts';
 
@@ -39,13 +39,19 @@ const inspectors: ReadonlySet<string> = new Set([
 /** Functions that take functions: their arguments are traced under ownership too. */
 const isFunction = (value: unknown): value is (...args: unknown[]) => unknown => typeof value === 'function';
 
+/** Operations of so many operands leave the rest alone: `rows.reduce(np.add)` passes a position and the list too. */
+function operandsOf(count: number, given: readonly unknown[]): readonly unknown[] {
+  const args = count === 0 ? given : given.slice(0, count);
+  const arrays = args.filter((arg) => arg instanceof OwnedArray);
+  return args.map((arg) => besideIntegers(arg, ...arrays));
+}
+
 function owning<N extends object>(namespace: N): Owned<N> {
   const wrap = (name: string, member: unknown): unknown => {
     if (name === 'Array') return OwnedArray;
     if (isFunction(member)) {
       const call = (...given: unknown[]): unknown => {
-        // Operations of so many operands leave the rest alone: `rows.reduce(np.add)` passes a position and the list too.
-        const args = 'body' in member ? given.slice(0, member.length || undefined) : given;
+        const args = 'body' in member ? operandsOf(member.length, given) : given;
         if (inspectors.has(name)) return member(...args.map((arg) => unwrapped(arg, (array) => array.value)));
         const functions = args.some(isFunction);
         return consuming(member, functions ? args.map((arg) => (isFunction(arg) ? asTraced(arg) : arg)) : args, { donates: !functions });
@@ -216,12 +222,14 @@ export const makeJaxpr =
 
 export type Device = 'cpu' | 'webgpu' | 'wasm' | 'webgl';
 const ours = (device: Device): 'cpu' | 'webgpu' => (device === 'webgpu' ? 'webgpu' : 'cpu');
-export const devices = deviceNames;
-/** Opens devices; `wasm` and `webgl` are served by `cpu`. */
+/** Names that jax-js has; `wasm` and `webgl` are served by `cpu`. */
+export const devices: readonly Device[] = ['cpu', 'wasm', 'webgpu', 'webgl'];
+/** Opens devices, and says which of jax-js's there are. */
 export async function init(...wanted: Device[]): Promise<Device[]> {
   const [first] = wanted;
   await start(first === undefined ? {} : ours(first));
-  return [...deviceNames()] as Device[];
+  const there: readonly Device[] = ['cpu', 'wasm', ...deviceNames().filter((name) => name === 'webgpu')];
+  return wanted.length === 0 ? [...there] : wanted.filter((name) => there.includes(name));
 }
 /** The device in use. It is chosen once, by `init` or the first array. */
 export function defaultDevice(device?: Device): Device {

@@ -29,6 +29,19 @@ export function boundName(place: Place | undefined): string | undefined {
   return binding.exec(before.trim() === '' ? `${lines[line - 2] ?? ''}${before}` : before)?.[1];
 }
 
+/** The text of the argument that a call at the place begins with, as far as a few lines hold it: `(w: np.Array) => …`. */
+export function argumentText(place: Place | undefined): string | undefined {
+  if (place === undefined) return undefined;
+  const { file, line, column } = written(place);
+  const lines = linesOf(file.replace(/^file:\/\//, ''))?.slice(line - 1, line - 1 + linesOfParameters);
+  const text = lines?.join('\n').slice(column - 1);
+  if (text === undefined || !call.test(text)) return undefined;
+  const open = text.indexOf('(');
+  return open < 0 ? undefined : text.slice(open + 1).trimStart();
+}
+/** Parameters that stand on more lines are named as they run. */
+const linesOfParameters = 12;
+
 /** What functions without a name are called, and what is derived from them: `grad anonymous`. */
 const nameless = 'anonymous';
 

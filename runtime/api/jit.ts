@@ -18,10 +18,10 @@ import { asValue, trace } from '../trace/trace.ts';
 import type { Analysis, Better, Executable } from '../compile/executable.ts';
 import { currentSink, nowMs } from '../device/memory-events.ts';
 import { readArguments, type Arguments, type Naming } from './arguments.ts';
-import { displayName } from './bound-name.ts';
+import { argumentText, displayName } from './bound-name.ts';
 import { device } from './current.ts';
 import { capturesOf, runCall, type Captured, type PlanOptions } from './execute.ts';
-import { parametersOf, type Parameters } from './parameters.ts';
+import { asWritten, parametersOf, type Parameters } from './parameters.ts';
 import { compilePlanned, searchLater } from './plans.ts';
 
 export interface JitOptions {
@@ -136,7 +136,7 @@ export function jitFunction(
   const original = source.original ?? f;
   const made = userPlace();
   const name: Naming = () => displayName(original.name, made);
-  const parameters = parametersOf(original);
+  const parameters = asWritten(parametersOf(original), () => argumentText(made));
   const statics = positionsOf('staticArgnums', listOf(options.staticArgnums), parameters, name);
   const donated = [
     ...new Set([
@@ -242,6 +242,7 @@ function traceCall(f: Call, given: Arguments, { self, name, plan, original }: Tr
       return flat.leaves.map((leaf, k) => asValue(leaf, paths[k]!));
     },
     given.leaves.map((leaf) => leaf.aval),
+    { called: () => (name().startsWith('the function at') ? name() : `\`${name()}\``) },
   );
   const donated = given.leaves.map((leaf) => leaf.donated);
   const executable = compilePlanned(program, donated, {

@@ -12,6 +12,7 @@ import { printPlace, userPlace } from '../core/stack.ts';
 import type { Place } from '../core/source.ts';
 import type { DType } from '../core/dtype.ts';
 import { LiteralValue, Value, type Contents, type DTypeArg } from '../ops/value.ts';
+import { quotientOf } from '../ops/elementwise.ts';
 import type { Axis, ReduceOptions } from '../ops/reduce.ts';
 import type { Index } from '../ops/indexing.ts';
 import { argsort, sort } from '../functions/sorting.ts';
@@ -129,40 +130,40 @@ export class Array {
     return consume((x) => x.neg(), this);
   }
   add(other: OwnedLike): Array {
-    return consume((x, y) => x.add(y), this, other);
+    return consume((x, y) => x.add(y), this, besideIntegers(other, this));
   }
   sub(other: OwnedLike): Array {
-    return consume((x, y) => x.sub(y), this, other);
+    return consume((x, y) => x.sub(y), this, besideIntegers(other, this));
   }
   mul(other: OwnedLike): Array {
-    return consume((x, y) => x.mul(y), this, other);
+    return consume((x, y) => x.mul(y), this, besideIntegers(other, this));
   }
   div(other: OwnedLike): Array {
-    return consume((x, y) => x.div(y), this, other);
+    return consume(quotient, this, besideIntegers(other, this));
   }
   mod(other: OwnedLike): Array {
-    return consume((x, y) => x.mod(y), this, other);
+    return consume((x, y) => x.mod(y), this, besideIntegers(other, this));
   }
   pow(other: OwnedLike): Array {
-    return consume((x, y) => x.pow(y), this, other);
+    return consume((x, y) => x.pow(y), this, besideIntegers(other, this));
   }
   greater(other: OwnedLike): Array {
-    return consume((x, y) => x.greater(y), this, other);
+    return consume((x, y) => x.greater(y), this, besideIntegers(other, this));
   }
   less(other: OwnedLike): Array {
-    return consume((x, y) => x.less(y), this, other);
+    return consume((x, y) => x.less(y), this, besideIntegers(other, this));
   }
   equal(other: OwnedLike): Array {
-    return consume((x, y) => x.equal(y), this, other);
+    return consume((x, y) => x.equal(y), this, besideIntegers(other, this));
   }
   notEqual(other: OwnedLike): Array {
-    return consume((x, y) => x.notEqual(y), this, other);
+    return consume((x, y) => x.notEqual(y), this, besideIntegers(other, this));
   }
   greaterEqual(other: OwnedLike): Array {
-    return consume((x, y) => x.greaterEqual(y), this, other);
+    return consume((x, y) => x.greaterEqual(y), this, besideIntegers(other, this));
   }
   lessEqual(other: OwnedLike): Array {
-    return consume((x, y) => x.lessEqual(y), this, other);
+    return consume((x, y) => x.lessEqual(y), this, besideIntegers(other, this));
   }
   matmul(other: Array): Array {
     return consume((x, y) => x.matmul(y), this, other);
@@ -232,14 +233,14 @@ export class Array {
     this.release(1, false, userPlace());
     return result;
   }
-  data(): Promise<HostArray> {
-    return this.read((x) => x.data());
+  async data(): Promise<HostArray> {
+    return widened(await this.read((x) => x.data()));
   }
   jsAsync(): Promise<Contents> {
     return this.read((x) => x.jsAsync());
   }
   dataSync(): HostArray {
-    return this.read((x) => x.dataSync());
+    return widened(this.read((x) => x.dataSync()));
   }
   js(): Contents {
     return this.read((x) => x.js());
@@ -257,6 +258,21 @@ export class Array {
     return this.item();
   }
 }
+
+/** As jax-js has it, truth is read as whole numbers. */
+const widened = (contents: HostArray): HostArray => (contents instanceof Uint8Array ? Int32Array.from(contents) : contents);
+
+const isInteger = (dtype: DType): boolean => dtype === 'int32' || dtype === 'uint32';
+/** As jax-js has it, a number beside integers is one of them, without what stands behind its point. */
+export const besideIntegers = <T>(operand: T, ...others: readonly unknown[]): T | number =>
+  typeof operand === 'number' && others.length > 0 && others.every((other) => other instanceof Array && isInteger(other.dtype))
+    ? Math.trunc(operand)
+    : operand;
+/** As jax-js has it, integers are divided towards zero by the method, and as floats by `np.divide`. */
+const quotient = (x: Value, y: Value | number | boolean): Value =>
+  isInteger(x.dtype) && (typeof y === 'number' ? Number.isInteger(y) : typeof y === 'object' && isInteger(y.dtype))
+    ? quotientOf(x, y)
+    : x.div(y);
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&

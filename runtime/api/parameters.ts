@@ -16,15 +16,37 @@ export function parametersOf(f: (...args: never[]) => unknown): Parameters | und
   if (/\{\s*\[native code\]\s*\}\s*$/.test(text)) return undefined;
   const list = parameterList(text);
   if (list === undefined) return undefined;
+  return readList(list);
+}
+
+/**
+ * The same by the names that people wrote, where a loader that avoids shadowing has turned `w` into `w2`. `source` gives the
+ * text of the function as it was written, and is asked only then.
+ */
+export function asWritten(parameters: Parameters | undefined, source: () => string | undefined): Parameters | undefined {
+  if (parameters === undefined || !parameters.names.some((name) => name !== undefined && /\d$/.test(name))) return parameters;
+  const text = source();
+  const list = text !== undefined && /^(?:async\b\s*)?(?:function\b[^(]*)?\(/.test(text) ? parameterList(text) : undefined;
+  if (list === undefined) return parameters;
+  const { names, open } = readList(list);
+  const same = (own: string | undefined, k: number): boolean =>
+    own === undefined
+      ? names[k] === undefined
+      : names[k] !== undefined && own.startsWith(names[k]) && /^\d*$/.test(own.slice(names[k].length));
+  return names.length === parameters.names.length && open === parameters.open && parameters.names.every(same)
+    ? { names, open }
+    : parameters;
+}
+
+function readList(list: string): Parameters {
   const parts = splitAtCommas(list)
     .map((part) => part.trim())
     .filter((part) => part !== '');
-  const open = parts.some((part) => part.startsWith('...'));
   return {
     names: parts
       .filter((part) => !part.startsWith('...'))
-      .map((part) => /^([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)\s*(?:=|$)/u.exec(part)?.[1]),
-    open,
+      .map((part) => /^([\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*)\s*(?:\??:|=|$)/u.exec(part)?.[1]),
+    open: parts.some((part) => part.startsWith('...')),
   };
 }
 

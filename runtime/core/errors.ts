@@ -166,7 +166,7 @@ export function describe(value: unknown): string {
 export function tracerEscaped(array: string, traced: string, madeAt: string): TidemarkError {
   return new TidemarkError(
     'tracer-escape',
-    `${array} was made while \`${traced || 'a function'}\` was traced, and is used after that`,
+    `${array} was made while ${traced} was traced, and is used after that`,
     [`made at ${madeAt}`],
     'return it from the traced function instead of storing it',
   );

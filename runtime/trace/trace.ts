@@ -13,11 +13,7 @@ import { userPlace } from '../core/stack.ts';
 import type { Entry } from '../ops/apply.ts';
 import { literalValue, Value } from '../ops/value.ts';
 import { evaluate, type TracedProgram } from '../ir/eval.ts';
-import { Builder } from './tracer.ts';
-
-export interface TraceOptions {
-  readonly axes?: ReadonlyMap<string, number>;
-}
+import { Builder, type TraceOptions } from './tracer.ts';
 
 /** Traces a function of a list of arrays that returns a list of arrays. */
 export function trace(
@@ -26,7 +22,7 @@ export function trace(
   avals: readonly KnownAval[],
   options: TraceOptions = {},
 ): TracedProgram {
-  const builder = new Builder(name, options.axes);
+  const builder = new Builder(name, options);
   const inputs = avals.map((aval) => builder.input(aval));
   try {
     const outputs = under(builder.interpreter, () => f(inputs)).map((value) => builder.outputOf(value));

@@ -15,16 +15,25 @@ import { full } from '../ops/shape.ts';
 import { literalValue, LiteralValue, Value } from '../ops/value.ts';
 import { under } from '../core/interpreter.ts';
 
+export interface TraceOptions {
+  readonly axes?: ReadonlyMap<string, number>;
+  /** What people call the function, for messages: asked for only then. */
+  readonly called?: () => string;
+}
+
 export class Builder {
   readonly equations: Equation<Entry>[] = [];
   readonly captures = new Map<Value, Variable>();
   readonly name: string;
+  /** What people call the function that is traced. */
+  readonly called: () => string;
   readonly interpreter: Interpreter;
   /** A tracer of a trace that is over can't be used any more. */
   open = true;
 
-  constructor(name: string, axes?: ReadonlyMap<string, number>) {
+  constructor(name: string, { axes, called }: TraceOptions = {}) {
     this.name = name;
+    this.called = called ?? (() => (name === '' || name.endsWith('anonymous') ? 'a traced function' : `\`${name}\``));
     const outer = hasInterpreter() ? currentInterpreter().axes : undefined;
     const inForce = axes === undefined ? outer : new Map([...(outer ?? []), ...axes]);
     this.interpreter = {
@@ -87,12 +96,12 @@ export class Tracer extends Value {
   }
 
   override ensureAlive(): void {
-    if (!this.builder.open) throw tracerEscaped(printAval(this.aval), this.builder.name, printPlace(this.place));
+    if (!this.builder.open) throw tracerEscaped(printAval(this.aval), this.builder.called(), printPlace(this.place));
   }
 
   private unknown(reader: string): never {
     throw typeError(
-      `\`${reader}\` of ${printAval(this.aval)} inside of a traced function (${this.builder.name || 'anonymous'}): it has no value yet; return it, and read it outside`,
+      `\`${reader}\` of ${printAval(this.aval)} inside of ${this.builder.called()}, which is being traced: it has no value yet; return it, and read it outside`,
     );
   }
   override data(): Promise<never> {
