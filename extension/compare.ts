@@ -1,8 +1,9 @@
 /**
- * Two runs side by side as a text: totals, functions and lines that differ, with the difference.
+ * Two runs as two texts that stand side by side: row by row the same totals, functions and lines, with the difference on the right.
  *
- * Functions are matched by name, lines by number: of two runs of the same text, or of one with small edits.
- * Depends on: language-server/protocol, core/bytes.
+ * Functions are matched by name, lines by number: of two runs of the same text, or of one with small edits. A row that
+ * didn't change is the same text on both sides, so the editor marks the others. Depends on: language-server/protocol,
+ * core/bytes.
  */
 import type { ProfileReport } from '../language-server/protocol.ts';
 import { writeBytes } from '../runtime/core/bytes.ts';
@@ -12,63 +13,82 @@ export interface Run {
   readonly endedAt: Date;
 }
 
-export function comparison(before: Run, after: Run): string {
-  const totals: readonly Row[] = [
-    row('peak in use', before.report.peakBytes, after.report.peakBytes),
-    row('peak reserved', before.report.peakReservedBytes, after.report.peakReservedBytes),
-    row('alive at exit', before.report.liveBytesAtExit, after.report.liveBytesAtExit),
-  ];
-  const functions = differing(
-    before.report.functions.map(({ name, file, peakBytes }) => [`${name} (${file})`, peakBytes]),
-    after.report.functions.map(({ name, file, peakBytes }) => [`${name} (${file})`, peakBytes]),
-  );
-  const lines = differing(
-    before.report.lines.map(({ file, line, peakLiveBytes }) => [`${file}:${line}`, peakLiveBytes]),
-    after.report.lines.map(({ file, line, peakLiveBytes }) => [`${file}:${line}`, peakLiveBytes]),
-  );
-  return [
-    `${before.report.entry} at ${before.endedAt.toLocaleTimeString()}  →  ${after.report.entry} at ${after.endedAt.toLocaleTimeString()}`,
-    '',
-    table('Run', totals),
-    functions.length === 0 ? 'Functions: no peak differs.\n' : table('Functions: peak in use while on the stack', functions),
-    lines.length === 0 ? 'Lines: none differs.\n' : table('Lines: most of the line alive at one time', lines),
-  ].join('\n');
+export interface Sides {
+  readonly before: string;
+  readonly after: string;
 }
 
+export function comparison(before: Run, after: Run): Sides {
+  const sections: readonly Section[] = [
+    {
+      title: 'Run',
+      rows: [
+        { what: 'peak in use', before: before.report.peakBytes, after: after.report.peakBytes },
+        { what: 'peak reserved', before: before.report.peakReservedBytes, after: after.report.peakReservedBytes },
+        { what: 'alive at exit', before: before.report.liveBytesAtExit, after: after.report.liveBytesAtExit },
+      ],
+    },
+    { title: 'Functions: peak in use while on the stack', rows: matched(functionsOf(before), functionsOf(after)) },
+    { title: 'Lines: most of the line alive at one time', rows: matched(linesOf(before), linesOf(after)) },
+    { title: 'Leaks', rows: matched(leaksOf(before), leaksOf(after)) },
+  ];
+  const shown = sections.filter(({ rows }) => rows.length > 0);
+  const width = Math.max(...shown.flatMap(({ title, rows }) => [title.length, ...rows.map(({ what }) => what.length)]));
+  const side = (run: Run, row: (row: Row) => string): string =>
+    [
+      `${run.report.entry}, ${run.endedAt.toLocaleTimeString()}`,
+      ...shown.flatMap(({ title, rows }) => ['', title, ...rows.map((one) => `${one.what.padEnd(width)}  ${row(one)}`)]),
+      '',
+    ].join('\n');
+  return {
+    before: side(before, (row) => cell(row.before)),
+    after: side(after, (row) =>
+      [cell(row.after), ...(row.before === row.after ? [] : [difference(row.before ?? 0, row.after ?? 0)])].join('  '),
+    ),
+  };
+}
+
+interface Section {
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+/** Bytes before and after; undefined on the side that didn't have it. */
 interface Row {
   readonly what: string;
-  readonly before: number;
-  readonly after: number;
+  readonly before: number | undefined;
+  readonly after: number | undefined;
 }
 
-const row = (what: string, before: number, after: number): Row => ({ what, before, after });
+type Named = readonly (readonly [what: string, bytes: number])[];
 
-function differing(before: readonly (readonly [string, number])[], after: readonly (readonly [string, number])[]): readonly Row[] {
+const functionsOf = ({ report }: Run): Named =>
+  report.functions.filter(({ peakBytes }) => peakBytes > 0).map(({ name, file, peakBytes }) => [`${name} (${file})`, peakBytes]);
+const linesOf = ({ report }: Run): Named => report.lines.map(({ file, line, peakLiveBytes }) => [`${file}:${line}`, peakLiveBytes]);
+const leaksOf = ({ report }: Run): Named => report.leaks.map(({ kind, file, line, bytes }) => [`${file}:${line} ${kind}`, bytes]);
+
+/** What differs most comes first, then what is largest. */
+function matched(before: Named, after: Named): readonly Row[] {
   const [a, b] = [most(before), most(after)];
+  const by = ({ before: x = 0, after: y = 0 }: Row): number => Math.abs(y - x);
   return [...new Set([...a.keys(), ...b.keys()])]
-    .map((what) => row(what, a.get(what) ?? 0, b.get(what) ?? 0))
-    .filter((one) => one.before !== one.after)
-    .sort((x, y) => Math.abs(y.after - y.before) - Math.abs(x.after - x.before));
+    .map((what) => ({ what, before: a.get(what), after: b.get(what) }))
+    .sort((x, y) => by(y) - by(x) || (y.after ?? 0) - (x.after ?? 0));
 }
 
-function most(all: readonly (readonly [string, number])[]): ReadonlyMap<string, number> {
+function most(all: Named): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const [what, bytes] of all) found.set(what, Math.max(found.get(what) ?? 0, bytes));
   return found;
 }
 
-function table(title: string, rows: readonly Row[]): string {
-  const cells = rows.map(({ what, before, after }) => [what, writeBytes(before), writeBytes(after), difference(before, after)] as const);
-  const head = [title, 'before', 'after', 'difference'] as const;
-  const widths = head.map((word, column) => Math.max(word.length, ...cells.map((cell) => cell[column]!.length)));
-  const line = (words: readonly string[]): string =>
-    words.map((word, column) => (column === 0 ? word.padEnd(widths[0]!) : word.padStart(widths[column]!))).join('  ');
-  return [line(head), ...cells.map(line), ''].join('\n');
-}
+const cellWidth = 10;
+
+const cell = (bytes: number | undefined): string => (bytes === undefined ? '–' : writeBytes(bytes)).padStart(cellWidth);
 
 export function difference(before: number, after: number): string {
   const by = after - before;
   if (by === 0) return '=';
-  const share = before === 0 ? '' : ` (${by > 0 ? '+' : '−'}${Math.abs((by / before) * 100).toFixed(by === 0 ? 0 : 1)} %)`;
+  const share = before === 0 ? '' : ` (${by > 0 ? '+' : '−'}${Math.abs((by / before) * 100).toFixed(1)} %)`;
   return `${by > 0 ? '+' : ''}${writeBytes(by)}${share}`;
 }

@@ -1,7 +1,9 @@
 /**
  * Compiled functions explained in read-only documents: opened beside the source, with links to its lines and to each other.
  *
- * The server gives the text and renews it while the source is edited. Depends on: line-links, language-server/protocol.
+ * The server gives the text and renews it while the source is edited. The editor forgets such documents when its window is
+ * loaded again, and leaves their group empty: so they are remembered here, and opened in it anew.
+ * Depends on: line-links, language-server/protocol.
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -15,6 +17,39 @@ export async function explain(target: ExplainTarget): Promise<vscode.TextDocumen
   const document = await vscode.workspace.openTextDocument(addressOf(target, 'plan'));
   await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true, preserveFocus: true });
   return document;
+}
+
+const rememberedKey = 'tidemark.explanations';
+
+interface Remembered {
+  readonly address: string;
+  readonly viewColumn: number;
+}
+
+/** Opens what was explained when the window was closed, in groups that were left empty; keeps account of what is from now on. */
+export function keepExplanations({ workspaceState }: vscode.ExtensionContext): vscode.Disposable {
+  const { tabGroups } = vscode.window;
+  const isOurs = ({ input }: vscode.Tab): boolean => input instanceof vscode.TabInputText && input.uri.scheme === explainScheme;
+  for (const { address, viewColumn } of workspaceState.get<readonly Remembered[]>(rememberedKey, [])) {
+    const group = tabGroups.all.find((one) => one.viewColumn === viewColumn);
+    if (group?.tabs.length === 0) void reopen(vscode.Uri.parse(address), group);
+  }
+  return tabGroups.onDidChangeTabs(() => {
+    const open = tabGroups.all.flatMap(({ tabs, viewColumn }) =>
+      tabs.filter(isOurs).map(({ input }): Remembered => ({ address: (input as vscode.TabInputText).uri.toString(), viewColumn })),
+    );
+    void workspaceState.update(rememberedKey, open);
+  });
+}
+
+async function reopen(address: vscode.Uri, group: vscode.TabGroup): Promise<void> {
+  try {
+    const document = await vscode.workspace.openTextDocument(address);
+    await vscode.window.showTextDocument(document, { viewColumn: group.viewColumn, preview: true, preserveFocus: true });
+  } catch {
+    // Its file is gone, or nobody can say more: an empty group is of no use.
+    await vscode.window.tabGroups.close(group, true);
+  }
 }
 
 export function linkExplanations(): vscode.Disposable {

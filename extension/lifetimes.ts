@@ -65,6 +65,13 @@ export function showLifetimes(client: Client): vscode.Disposable {
       const editor = vscode.window.activeTextEditor;
       if (editor?.document === document) later(editor);
     }),
+    // The analysis knows more than when it was asked, or was started anew meanwhile.
+    client.events.marksChanged(() => {
+      if (vscode.window.activeTextEditor !== undefined) later(vscode.window.activeTextEditor);
+    }),
+    vscode.window.onDidChangeActiveTextEditor((editor) => {
+      if (editor !== undefined) later(editor);
+    }),
     new vscode.Disposable(() => clearTimeout(timer)),
   );
 }

@@ -8,7 +8,7 @@ import { methods } from '../language-server/protocol.ts';
 import { showBudgets } from './budgets.ts';
 import { Client, selector } from './client.ts';
 import { registerCommands } from './commands.ts';
-import { linkExplanations } from './explain.ts';
+import { keepExplanations, linkExplanations } from './explain.ts';
 import { showLifetimes } from './lifetimes.ts';
 import { linkResults } from './line-links.ts';
 import { showMarks } from './marks.ts';
@@ -42,10 +42,14 @@ export function activate(context: vscode.ExtensionContext): void {
     showLifetimes(own),
   );
 
+  let explains = false;
   const start = async (why: string): Promise<void> => {
     if (own.isRunning) return;
     log.info(`starting: ${why}`);
     await own.start().catch((error: unknown) => log.error(error instanceof Error ? error : String(error)));
+    // What was explained before the window closed needs the server.
+    if (!explains && own.isRunning) context.subscriptions.push(keepExplanations(context));
+    explains ||= own.isRunning;
     await vscode.commands.executeCommand('setContext', 'tidemark.active', true);
   };
   const startForText = (document: vscode.TextDocument): void => {

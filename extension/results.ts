@@ -10,7 +10,7 @@ import * as vscode from 'vscode';
 import { methods, type KeptRun, type ProfileOutcome, type ProfileReport } from '../language-server/protocol.ts';
 import { allocatorsText } from './allocators.ts';
 import type { Client } from './client.ts';
-import { comparison, type Run } from './compare.ts';
+import { comparison, type Run, type Sides } from './compare.ts';
 import { resultsScheme } from './line-links.ts';
 import type { Profiler } from './profile.ts';
 import { seekInTimeline, viewType, type Sought } from './timeline/panel.ts';
@@ -58,7 +58,7 @@ export class Results implements vscode.Disposable {
       );
       return;
     }
-    await this.#show(vscode.l10n.t('Before and after'), comparison(this.#runs[0]!, this.#runs[1]!));
+    await this.#showSides(vscode.l10n.t('Before ↔ after'), comparison(this.#runs[0]!, this.#runs[1]!));
   }
 
   async compareAllocators(uri: vscode.Uri): Promise<void> {
@@ -80,13 +80,25 @@ export class Results implements vscode.Disposable {
       return;
     }
     const [before, after] = runs.map((run) => run!).sort((a, b) => a.endedAt.getTime() - b.endedAt.getTime());
-    await this.#show(chosen.map(({ fsPath }) => path.basename(fsPath)).join(' ↔ '), comparison(before!, after!));
+    await this.#showSides([before!, after!].map(({ name }) => name).join(' ↔ '), comparison(before!, after!));
+  }
+
+  /** In the editor's own comparison, over the whole width: beside the source there is no room for two sides. */
+  async #showSides(title: string, { before, after }: Sides): Promise<void> {
+    const [left, right] = [this.#renewed(`${title}/before`, before), this.#renewed(`${title}/after`, after)];
+    await vscode.commands.executeCommand('vscode.diff', left, right, title, { viewColumn: vscode.ViewColumn.Active, preview: true });
+  }
+
+  /** The address of a text, with what it says now. */
+  #renewed(at: string, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: resultsScheme, path: at });
+    this.#texts.set(uri.path, text);
+    this.#changed.fire(uri);
+    return uri;
   }
 
   async #show(title: string, text: string): Promise<void> {
-    const uri = vscode.Uri.from({ scheme: resultsScheme, path: title });
-    this.#texts.set(uri.path, text);
-    this.#changed.fire(uri);
+    const uri = this.#renewed(title, text);
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), {
       viewColumn: vscode.ViewColumn.Beside,
       preview: true,
@@ -135,12 +147,12 @@ export class Results implements vscode.Disposable {
 }
 
 /** The report of a profile file, and when it was written; undefined for what is none. */
-async function savedRun(uri: vscode.Uri): Promise<Run | undefined> {
+async function savedRun(uri: vscode.Uri): Promise<(Run & { readonly name: string }) | undefined> {
   try {
     const { mtime } = await vscode.workspace.fs.stat(uri);
     const report = JSON.parse(await firstLine(uri.fsPath)) as Partial<ProfileReport>;
     return report.version === 1 && Array.isArray(report.lines) && Array.isArray(report.functions)
-      ? { report: report as ProfileReport, endedAt: new Date(mtime) }
+      ? { report: report as ProfileReport, endedAt: new Date(mtime), name: path.basename(uri.fsPath) }
       : undefined;
   } catch {
     return undefined;

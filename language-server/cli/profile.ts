@@ -183,8 +183,11 @@ function verdict(result: ProfileResult, report: ProfileReport, limits: Limits, i
     return exitCodes.overBudget;
   }
   if (baseline !== undefined && report.peakBytes > baseline.allowedBytes) {
+    const { allowedBytes, file } = baseline;
+    const before = baseline.report.peakBytes;
+    const share = before === 0 ? '' : `, ${((report.peakBytes / before - 1) * 100).toFixed(1)} % above its own ${bytesText(before)}`;
     io.err(
-      `${draw('red', 'over baseline')}: the peak of ${bytesText(report.peakBytes)} is above ${bytesText(baseline.allowedBytes)}, which ${baseline.file} allows\n\n${comparisonText(compare(baseline.report, report), draw)}`,
+      `${draw('red', 'over baseline')}: the peak of ${bytesText(report.peakBytes)} is ${bytesText(report.peakBytes - allowedBytes)} above what ${file} allows${share}\n\n${comparisonText(compare(baseline.report, report), draw)}`,
     );
     return exitCodes.overBudget;
   }

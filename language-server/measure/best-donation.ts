@@ -1,5 +1,5 @@
 /**
- * Which donation is worth a word: the one that saves most, and of those the one that gives away fewest arguments.
+ * Which donation is worth a word: of those that save about as much as any the one that gives away fewest arguments.
  *
  * Depends on: protocol.
  */
@@ -11,8 +11,14 @@ export interface BestDonation {
   readonly savesBytes: number;
 }
 
+/** An argument that adds less than this share to what is saved is named by nobody. */
+const leastShare = 0.01;
+
 /** Undefined when no donation lowers the peak. */
 export function bestDonation({ peakBytes, whatIf }: Pick<JitReport, 'peakBytes' | 'whatIf'>): BestDonation | undefined {
-  const best = whatIf.toSorted((a, b) => a.peakBytes - b.peakBytes || a.donateArgnums.length - b.donateArgnums.length)[0];
-  return best === undefined || best.peakBytes >= peakBytes ? undefined : { ...best, savesBytes: peakBytes - best.peakBytes };
+  const most = Math.max(0, ...whatIf.map((choice) => peakBytes - choice.peakBytes));
+  const best = whatIf
+    .filter((choice) => peakBytes - choice.peakBytes >= (1 - leastShare) * most)
+    .toSorted((a, b) => a.donateArgnums.length - b.donateArgnums.length || a.peakBytes - b.peakBytes)[0];
+  return most === 0 || best === undefined ? undefined : { ...best, savesBytes: peakBytes - best.peakBytes };
 }

@@ -124,7 +124,10 @@ function unusable(variable: Variable, outputs: readonly Variable[]): string {
     : `no output has its ${bytes} bytes; the nearest is ${printAval(nearest.aval)} with ${roundedBytes(nearest.aval)}`;
 }
 
-/** Nothing donated, what is donated now, each argument on its own added to or taken from that, everything, and the fewest that do as much. */
+/** An argument whose donation saves less than this share of what all save is not worth giving away. */
+const leastShare = 0.01;
+
+/** Nothing donated, what is donated now, each argument on its own added to or taken from that, everything, and the fewest that are worth it. */
 function whatIfOf({ layout, inputs, donated, argnums, argumentCount, peakWith }: AnalyseInput): Analysis['whatIf'] {
   const all = [...new Set(argnums)];
   // An arena in pieces costs more than the same program's in one; no donation choice would spare that.
@@ -138,9 +141,10 @@ function whatIfOf({ layout, inputs, donated, argnums, argumentCount, peakWith }:
   };
   const donatedNow = all.filter((argnum) => argnums.some((one, leaf) => one === argnum && donated[leaf] === true));
   const lowest = peakFor(all);
+  const lowEnough = lowest + leastShare * (peakFor(donatedNow) - lowest);
   const without = (kept: readonly number[], argnum: number): readonly number[] => {
     const rest = kept.filter((one) => one !== argnum);
-    return peakFor(rest) <= lowest ? rest : kept;
+    return peakFor(rest) <= lowEnough ? rest : kept;
   };
   const fewest = lowest < peakFor(donatedNow) ? all.reduceRight(without, all) : donatedNow;
   const choices = [

@@ -76,6 +76,8 @@ export async function looksRun({ browser, training, vsix }) {
         await page.reload();
         await page.waitForSelector(`.monaco-workbench.${base}`, { timeout: 60_000 });
         await openFile(page, 'train-mlp.ts');
+        // What was explained is there again, in its group.
+        if (name === 'light') await page.locator('.tab', { hasText: 'step.plan' }).first().waitFor({ timeout: 60_000 });
         await lens(page, /^peak [\d.]+ MiB at line \d+|^explain/)
           .first()
           .waitFor({ timeout: 120_000 });
@@ -109,6 +111,43 @@ export async function looksRun({ browser, training, vsix }) {
         await closeOthers(page);
       });
     }
+    await check('the allocator at the peak: slabs, what lies in them, and a piece that leads to its line', async () => {
+      await openFile(page, 'train-mlp.ts');
+      await goTo(page, '1');
+      await lens(page, 'timeline').first().click();
+      const view = await timelineFrame(page);
+      const slabs = view.locator('#slabs .slab');
+      await slabs.first().waitFor({ timeout: 30_000 });
+      await slabs.last().scrollIntoViewIfNeeded();
+      const words = await view.locator('#slabs').innerText();
+      if (!/Allocator: [\d.]+ MiB of [\d.]+ MiB reserved are used, slabs: \d+, fragmentation \d+ %/.test(words)) throw new Error(words);
+      await page.waitForTimeout(500);
+      await picture('slabs');
+      const piece = view.locator('#slabs button').first();
+      const [, line] = /train-mlp\.ts:(\d+)/.exec(await piece.getAttribute('aria-label'));
+      await piece.click();
+      await page.getByText(`Ln ${line}, Col 1`).first().waitFor({ timeout: 15_000 });
+      await closeOthers(page);
+    });
+    await check('before and after a fix, in two panes', async () => {
+      await openFile(page, 'train-mlp.ts');
+      await goTo(page, '54');
+      await page.keyboard.press('End');
+      await page.keyboard.press('Backspace');
+      await page.keyboard.press('Backspace');
+      await page.keyboard.type(', { donateArgnums: [0, 1] });');
+      await goTo(page, '1');
+      await lens(page, 'Profile memory').first().click();
+      await lens(page, /^peak 6\.\d MiB at line \d+/)
+        .first()
+        .waitFor({ timeout: 240_000 });
+      await palette(page, 'Tidemark: Compare with the Previous Run');
+      await page.locator('.monaco-diff-editor.side-by-side').first().waitFor({ timeout: 20_000 });
+      await page.locator('.editor.modified .view-line', { hasText: '−4.6 MiB' }).first().waitFor({ timeout: 20_000 });
+      await page.waitForTimeout(1000);
+      await picture('compare');
+      await closeOthers(page);
+    });
     await check('the walkthrough', async () => {
       await palette(page, 'Welcome: Open Walkthrough');
       const row = page.locator('.quick-input-list .monaco-list-row', { hasText: 'Lower the memory of an array program' }).first();

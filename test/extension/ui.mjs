@@ -145,9 +145,9 @@ export async function palette(page, words) {
   await page.keyboard.press('Enter');
 }
 
-/** A window that is still loading may lose the first keys: asked again then. */
+/** A window that is still loading may lose the first keys, and one whose extension host ended the last: asked again then. */
 export async function openFile(page, name) {
-  const tab = page.locator('.tab', { hasText: name }).first();
+  const tab = page.locator('.tab.active', { hasText: name }).first();
   for (let attempt = 1; ; attempt++) {
     try {
       await page.keyboard.press('Control+P');

@@ -14,6 +14,11 @@ describe('the best donation', () => {
     assert.deepEqual(bestDonation({ peakBytes: 100, whatIf }), { donateArgnums: [0, 1], peakBytes: 60, savesBytes: 40 });
   });
 
+  it('names no argument that hardly adds to it', () => {
+    const whatIf = [choice(10_000), choice(8000, 0), choice(6000, 0, 1), choice(5990, 0, 1, 3), choice(5990, 0, 1, 2, 3)];
+    assert.deepEqual(bestDonation({ peakBytes: 10_000, whatIf }), { donateArgnums: [0, 1], peakBytes: 6000, savesBytes: 4000 });
+  });
+
   it('is none when nothing lowers the peak', () => {
     assert.equal(bestDonation({ peakBytes: 100, whatIf: [choice(100), choice(100, 0)] }), undefined);
     assert.equal(bestDonation({ peakBytes: 100, whatIf: [] }), undefined);

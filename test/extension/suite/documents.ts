@@ -94,7 +94,12 @@ describe('Texts beside the source', function () {
       () => vscode.window.activeTextEditor?.document,
       (one) => one?.uri.scheme === 'tidemark-results',
     );
-    assert.match(shown!.getText(), /peak in use +12\.0 MiB +6\.0 MiB +−6\.0 MiB \(−50\.0 %\)/);
+    const { input } = vscode.window.tabGroups.activeTabGroup.activeTab!;
+    assert.ok(input instanceof vscode.TabInputTextDiff, 'two sides');
+    const left = (await vscode.workspace.openTextDocument(input.original)).getText();
+    assert.match(left, /peak in use +12\.0 MiB$/m);
+    assert.match(shown!.getText(), /peak in use +6\.0 MiB +−6\.0 MiB \(−50\.0 %\)$/m);
+    assert.match(shown!.getText(), /tensors\.ts:5 +2\.0 MiB +−2\.0 MiB \(−50\.0 %\)$/m);
     const [link] = await links(shown!);
     assert.equal(link?.target?.fsPath, document.uri.fsPath);
     writeFileSync(before, 'no profile');

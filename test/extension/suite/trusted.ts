@@ -157,7 +157,7 @@ describe('Tidemark in the editor', () => {
       () => vscode.window.activeTextEditor?.document.getText() ?? '',
       (shown) => shown.includes('peak in use'),
     );
-    assert.match(text, /peak in use\s+12\.0 MiB\s+12\.0 MiB\s+=/);
+    assert.match(text, /peak in use\s+12\.0 MiB$/m);
     await vscode.commands.executeCommand('tidemark.showTimeline');
     await until(
       'the timeline',

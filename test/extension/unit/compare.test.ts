@@ -25,22 +25,32 @@ const run = (peakBytes: number, functions: readonly (readonly [string, number])[
 });
 
 describe('comparison of two runs', () => {
-  it('says what fell, and leaves out what stayed', () => {
+  it('stand side by side row by row: what fell, and what stayed the same on both sides', () => {
     const mebibyte = 2 ** 20;
-    const text = comparison(
+    const { before, after } = comparison(
       run(24 * mebibyte, [
         ['step', 24 * mebibyte],
         ['load', 4 * mebibyte],
+        ['gone', mebibyte],
       ]),
       run(16 * mebibyte, [
         ['step', 16 * mebibyte],
         ['load', 4 * mebibyte],
       ]),
     );
-    assert.match(text, /peak in use\s+24\.0 MiB\s+16\.0 MiB\s+−8\.0 MiB \(−33\.3 %\)/);
-    assert.match(text, /step \(a\.ts\)\s+24\.0 MiB\s+16\.0 MiB/);
-    assert.doesNotMatch(text, /load/);
-    assert.match(text, /Lines: none differs/);
+    assert.match(before, /peak in use\s+24\.0 MiB$/m);
+    assert.match(after, /peak in use\s+16\.0 MiB\s+−8\.0 MiB \(−33\.3 %\)$/m);
+    assert.match(before, /step \(a\.ts\)\s+24\.0 MiB$/m);
+    assert.match(after, /gone \(a\.ts\)\s+–\s+−1\.0 MiB \(−100\.0 %\)$/m);
+    const [left, right] = [before.split('\n'), after.split('\n')];
+    assert.equal(left.length, right.length);
+    const same = left.filter((line, i) => line === right[i] && line !== '');
+    assert.ok(
+      same.some((line) => line.startsWith('load (a.ts)')),
+      'what stayed is the same text on both sides',
+    );
+    assert.ok(left.findIndex((line) => line.startsWith('step')) < left.findIndex((line) => line.startsWith('gone')), 'most first');
+    assert.doesNotMatch(before, /Lines|Leaks/);
   });
 
   it('writes a difference with its sign', () => {

@@ -23,4 +23,12 @@ describe('what a donation would save', () => {
     assert.ok(peakOf(0, 1)! < peakOf(0)!);
     assert.ok(peakOf(0)! < peakBytes);
   });
+
+  it('is not said of an argument that saves a hundredth of what the others do', () => {
+    const step = jit((weights: np.Array, momentum: np.Array, rate: np.Array) => [weights.mul(2), momentum.mul(2), rate.mul(2)] as const);
+    const { whatIf } = step.lower(np.zeros([256, 64]), np.zeros([256, 64]), np.zeros([8])).memoryAnalysis();
+    const peaks = new Map(whatIf.map(({ donateArgnums, peakBytes }) => [donateArgnums.join(), peakBytes]));
+    assert.deepEqual([...peaks.keys()].sort(), ['', '0', '0,1', '0,1,2', '1', '2']);
+    assert.equal(peaks.get('0,1')! - peaks.get('0,1,2')!, 256);
+  });
 });
