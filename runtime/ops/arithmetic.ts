@@ -43,8 +43,8 @@ export const isInsideFunction = scalarFunction(
   ([a, extent]) => `(u32(${a}) < u32(${extent}))`,
   (a, extent) => (a! >= 0 && a! < extent! ? 1 : 0),
 );
-const both = infix('both', '&&', (a, b) => a! & b!);
-const either = infix('either', '||', (a, b) => a! | b!);
+const both = infix('both', '&', (a, b) => a! & b!);
+const either = infix('either', '|', (a, b) => a! | b!);
 
 export const int = (value: number): Scalar => ({ kind: 'constant', value, dtype: 'int32' });
 const known = (x: Scalar): number | undefined => (x.kind === 'constant' ? x.value : undefined);
@@ -105,6 +105,9 @@ export function unravelled(offset: Scalar, shape: readonly number[]): readonly S
   return shape.length === 0 ? [] : index;
 }
 
-/** NaN is told by its bits: compilers of shaders may assume that x == x. */
+/**
+ * NaN is told by its bits: compilers of shaders may assume that x == x. Conditions are joined by `|` and `&`: each `||` would
+ * be a branch, and a few dozen of them in a loop are more than some compilers end with.
+ */
 export const nanText = (x: string, dtype: DType): string =>
   dtype === 'float16' ? `(${x} != ${x})` : `((bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u)`;

@@ -67,8 +67,8 @@ function wholes(operation: string, operands: readonly ArrayLike[]): readonly Val
     return value;
   });
 }
-export const bitAnd = bitwise('and', '&', '&&', (a, b) => a & b, 'Bits that both have.');
-export const bitOr = bitwise('or', '|', '||', (a, b) => a | b, 'Bits that either has.');
+export const bitAnd = bitwise('and', '&', '&', (a, b) => a & b, 'Bits that both have.');
+export const bitOr = bitwise('or', '|', '|', (a, b) => a | b, 'Bits that either has.');
 export const bitXor = bitwise('xor', '^', '!=', (a, b) => a ^ b, 'Bits that one has and the other has not.');
 
 const shift = (

@@ -73,13 +73,13 @@ const plainMul = arithmetic('*', 'mul', (a, b) => a * b, Math.imul);
 const anyOf = scalarFunction(
   'anyOf',
   1,
-  ([a, b]) => `(${a} || ${b})`,
+  ([a, b]) => `(${a} | ${b})`,
   (a, b) => a! | b!,
 );
 const allOf = scalarFunction(
   'allOf',
   1,
-  ([a, b]) => `(${a} && ${b})`,
+  ([a, b]) => `(${a} & ${b})`,
   (a, b) => a! & b!,
 );
 
@@ -204,7 +204,7 @@ const extremum = (name: 'max' | 'min'): Binary => {
   const onFloats = scalarFunction(
     `${name}Of`,
     1,
-    ([a, b], dtype) => `select(${b}, ${a}, ${a} ${sign} ${b} || ${nanText(a!, dtype)})`,
+    ([a, b], dtype) => `select(${b}, ${a}, (${a} ${sign} ${b}) | ${nanText(a!, dtype)})`,
     (a, b) => host(a!, b!),
   );
   const onIntegers = scalarFunction(

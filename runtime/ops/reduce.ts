@@ -101,7 +101,7 @@ const extreme = (id: 'max' | 'min'): Entry => {
     combine: scalarFunction(
       id,
       1,
-      ([a, b], dtype) => (isFloat(dtype) ? `select(${b}, ${a}, ${a} ${sign} ${b} || ${nanText(a!, dtype)})` : `${id}(${a}, ${b})`),
+      ([a, b], dtype) => (isFloat(dtype) ? `select(${b}, ${a}, (${a} ${sign} ${b}) | ${nanText(a!, dtype)})` : `${id}(${a}, ${b})`),
       (a, b) => host(a!, b!),
     ),
     // Elements that share the extreme share its cotangent.
@@ -157,7 +157,7 @@ export const anyEntry: Entry = reduction('any', {
   combine: scalarFunction(
     'orOf',
     1,
-    ([a, b]) => `(${a} || ${b})`,
+    ([a, b]) => `(${a} | ${b})`,
     (a, b) => a! | b!,
   ),
 });
@@ -167,7 +167,7 @@ export const allEntry: Entry = reduction('all', {
   combine: scalarFunction(
     'andOf',
     1,
-    ([a, b]) => `(${a} && ${b})`,
+    ([a, b]) => `(${a} & ${b})`,
     (a, b) => a! & b!,
   ),
 });
@@ -175,13 +175,13 @@ export const allEntry: Entry = reduction('all', {
 const sideGreater = scalarFunction(
   'beyondMax',
   2,
-  ([a, b], _dtype, [from]) => (isFloat(from!) ? `(${a} > ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} > ${b})`),
+  ([a, b], _dtype, [from]) => (isFloat(from!) ? `((${a} > ${b}) | (${nanText(a!, from!)} & !${nanText(b!, from!)}))` : `(${a} > ${b})`),
   (a, b) => (a! > b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0),
 );
 const sideLess = scalarFunction(
   'beyondMin',
   2,
-  ([a, b], _dtype, [from]) => (isFloat(from!) ? `(${a} < ${b} || (${nanText(a!, from!)} && !${nanText(b!, from!)}))` : `(${a} < ${b})`),
+  ([a, b], _dtype, [from]) => (isFloat(from!) ? `((${a} < ${b}) | (${nanText(a!, from!)} & !${nanText(b!, from!)}))` : `(${a} < ${b})`),
   (a, b) => (a! < b! || (Number.isNaN(a) && !Number.isNaN(b)) ? 1 : 0),
 );
 

@@ -17,6 +17,27 @@ const kept: readonly (readonly [string, Recipe])[] = [
     'an index that a function makes, when it is compiled inside of a scope',
     { seed: 21, inputs: [[8], [1, 3]], instructions: [{ step: 'take', on: 0, seed: 182328 }], differentiated: false, donated: [] },
   ],
+  [
+    'a maximum over what is itself a maximum: sixteen of them in a loop, each with a branch, kept the compiler of shaders busy for ever',
+    {
+      seed: 1540,
+      inputs: [[8, 8]],
+      instructions: [
+        { step: 'divide', on: 0, seed: 325754 },
+        { step: 'negative', on: 0, seed: 604089 },
+        { step: 'maximum', on: 0, seed: 107086 },
+        { step: 'softmax', on: 0, seed: 301956 },
+        { step: 'einsum', on: 0, seed: 131994 },
+        { step: 'forLoop', on: 0, seed: 916249 },
+        { step: 'vjp', on: 0, seed: 970856 },
+        { step: 'map', on: 0, seed: 832860 },
+        { step: 'map', on: 3, seed: 967304 },
+        { step: 'flip', on: 0, seed: 693208 },
+      ],
+      differentiated: false,
+      donated: [],
+    },
+  ],
 ];
 
 describe('random array programs', function () {
@@ -36,7 +57,7 @@ describe('random array programs', function () {
 
   for (const [name, recipe] of kept)
     it(`keeps right: ${name}`, async () => {
-      const devices: Devices = { cpu: cpuDevice(), gpu: undefined };
+      const devices: Devices = { cpu: cpuDevice(), gpu: await sharedWebGPU() };
       assert.equal((await check(recipe, devices)).kind, 'ran');
     });
 });
