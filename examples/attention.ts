@@ -1,4 +1,4 @@
-// Expected peak: 388.8 KiB (398,080 bytes).
+// Expected peak: 356.8 KiB (365,312 bytes).
 /**
  * Trains a stack of attention blocks to copy its input, with `checkpoint` around each block.
  *

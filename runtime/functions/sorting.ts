@@ -12,6 +12,7 @@ import { composed, lift, scalarOf, type ArrayLike } from '../ops/apply.ts';
 import { bitAnd, bitOr, isNan, lessThan, not } from '../ops/compare.ts';
 import { where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
+import { pick } from '../ops/pick.ts';
 import { gather } from '../ops/gather.ts';
 import { fromFront } from '../ops/indexing.ts';
 import { any } from '../ops/reduce.ts';
@@ -138,17 +139,25 @@ export const takeAlongAxis = composed('takeAlongAxis', (x: ArrayLike, indices: A
   )
     throw shapesDisagree('takeAlongAxis', [printAval(value.aval), printAval(index.aval)], `all axes but ${along} have to agree`);
   const shape = value.shape.map((extent, k) => (k === along ? index.shape[k]! : extent === 1 ? index.shape[k]! : extent));
-  const positions = value.shape.map((extent, k) =>
-    k === along ? fromFront(index, extent).broadcastTo(shape) : extent === 1 ? s.full(shape, 0, 'int32') : s.iota(shape, k, 'int32'),
-  );
-  const picked = gather(
-    value,
-    positions,
-    value.shape.map((_, k) => k),
-    0,
-  );
+  const picked = index.shape[along] === 1 ? pickedFrom(value, index, along, shape) : gatheredFrom(value, index, along, shape);
   return outsideFilled(picked, insideOf(index, value.shape[along]!));
 });
+/** One element of each row. */
+function pickedFrom(x: Value, index: Value, along: number, shape: readonly number[]): Value {
+  const rows = x.broadcastTo(shape.map((extent, k) => (k === along ? x.shape[k]! : extent)));
+  return pick(rows, fromFront(index, x.shape[along]!).astype('int32').broadcastTo(shape), along);
+}
+function gatheredFrom(x: Value, index: Value, along: number, shape: readonly number[]): Value {
+  const positions = x.shape.map((extent, k) =>
+    k === along ? fromFront(index, extent).broadcastTo(shape) : extent === 1 ? s.full(shape, 0, 'int32') : s.iota(shape, k, 'int32'),
+  );
+  return gather(
+    x,
+    positions,
+    x.shape.map((_, k) => k),
+    0,
+  );
+}
 /** Where each query would be put to keep ascending `sorted` in order. */
 export const searchsorted = composed(
   'searchsorted',

@@ -9,6 +9,7 @@ import * as compare from './compare.ts';
 import * as elementwise from './elementwise.ts';
 import * as gather from './gather.ts';
 import * as matmul from './matmul.ts';
+import * as pick from './pick.ts';
 import * as reduce from './reduce.ts';
 import * as shape from './shape.ts';
 
@@ -19,7 +20,7 @@ const isEntry = (value: unknown): value is Entry =>
 const entriesOf = (module: object): readonly Entry[] => Object.values(module).filter(isEntry);
 
 export const table: ReadonlyMap<string, Entry> = new Map(
-  [elementwise, compare, reduce, shape, matmul, gather, collective]
+  [elementwise, compare, reduce, shape, matmul, gather, pick, collective]
     .flatMap(entriesOf)
     .concat(Object.values(gather.scatterEntries))
     .map((entry): [string, Entry] => [entry.id, entry]),

@@ -217,6 +217,14 @@ export const samples: Readonly<Record<string, readonly Sample[]>> = {
     },
     { operands: [matrix, index([2, 0], [2, 1]), index([3, 1], [2, 1])], parameters: { axes: [0, 1], at: 0 } },
   ],
+  pick: [
+    {
+      operands: [{ shape: [3, 2], values: [1, 2, 3, 4, 5, 6] }, index([1, 0, 9], [3, 1])],
+      parameters: { axis: 1 },
+      expected: [2, 3, 6],
+    },
+    { operands: [{ shape: [2, 4] }, index([1, 0, 1, 1], [1, 4])], parameters: { axis: 0 } },
+  ],
   scatter: [
     {
       operands: [{ shape: [4], values: [1, 2, 3, 4] }, { shape: [3], values: [7, 8, 9] }, index([2, 0, 9])],
