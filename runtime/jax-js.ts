@@ -5,8 +5,10 @@
  * its last reference is donated by itself. Depends on: api.
  */
 import './api/eager.ts';
-import type { DType as DTypeName } from './core/dtype.ts';
-import type { Value } from './ops/value.ts';
+import { isFloat, type DType as DTypeName } from './core/dtype.ts';
+import { currentInterpreter } from './core/interpreter.ts';
+import { isWhole, type ArrayLike } from './ops/apply.ts';
+import { Value } from './ops/value.ts';
 import * as borrowedLax from './api/lax.ts';
 import * as borrowedNn from './api/nn.ts';
 import * as borrowedNumpy from './api/numpy.ts';
@@ -19,9 +21,10 @@ import { DeviceArray } from './api/array.ts';
 import { sharedHandle } from './api/execute.ts';
 import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start } from './api/init.ts';
 import { jitFunction, type JitOptions } from './api/jit.ts';
-import type { Owned, OwnedLax, OwnedNumpy } from './api/owned-types.ts';
+import type { Owned, OwnedContents, OwnedLax, OwnedNumpy } from './api/owned-types.ts';
+import { scope } from './api/scope.ts';
 import { asTraced, Array as OwnedArray, besideIntegers, consuming, holding, unwrapped } from './api/owned.ts';
-import { array as borrowedArray, type Nested } from './functions/creation.ts';
+import { array as borrowedArray, type ArrayOptions, type Nested } from './functions/creation.ts';
 import type { CloseOptions } from './functions/math.ts';
 
 /** Functions that look at metadata only. */
@@ -54,7 +57,11 @@ function owning<N extends object>(namespace: N): Owned<N> {
         const args = 'body' in member ? operandsOf(member.length, given) : given;
         if (inspectors.has(name)) return member(...args.map((arg) => unwrapped(arg, (array) => array.value)));
         const functions = args.some(isFunction);
-        return consuming(member, functions ? args.map((arg) => (isFunction(arg) ? asTraced(arg) : arg)) : args, { donates: !functions });
+        const single = isWhole(member);
+        const runs = single || currentInterpreter().run === undefined ? member : (...own: unknown[]) => scope(() => member(...own));
+        return consuming(runs, functions ? args.map((arg) => (isFunction(arg) ? asTraced(arg) : arg)) : args, {
+          donates: !functions && single,
+        });
       };
       return Object.defineProperty(call, 'name', { value: name });
     }
@@ -71,17 +78,50 @@ export { OwnedArray as Array };
 
 export type { Owned };
 
-const owned = owning({ ...borrowedNumpy, DType }) as OwnedNumpy & { readonly DType: typeof DType };
-type Comparable = OwnedArray | Parameters<typeof borrowedArray>[0];
+/** Lists may hold arrays. */
+function arrayOfAll(contents: unknown, options?: DTypeName | ArrayOptions): Value {
+  const holdsArrays = (x: unknown): boolean => globalThis.Array.isArray(x) && x.some((item) => item instanceof Value || holdsArrays(item));
+  if (!holdsArrays(contents)) return borrowedArray(contents as Nested, options);
+  const stacked = borrowedNumpy.stack((contents as readonly unknown[]).map((item) => arrayOfAll(item)));
+  const dtype = typeof options === 'string' ? options : options?.dtype;
+  return dtype === undefined ? stacked : stacked.astype(dtype);
+}
+/** Numbers are floats unless a dtype is given, also where they are positions. */
+const positions = (x: ArrayLike): ArrayLike => (x instanceof Value && isFloat(x.dtype) ? x.astype('int32') : x);
+/** `fullMatrices` is what has to be asked for. */
+const svd = (a: ArrayLike, options: object = {}): unknown => borrowedNumpy.linalg.svd(a, { fullMatrices: false, ...options });
+interface EighOptions {
+  readonly lower?: boolean;
+  readonly symmetrizeInput?: boolean;
+  readonly sortEigenvalues?: boolean;
+}
+/** Eigenvalues are in order whether that is asked for or not. */
+function eigh(a: Value, { lower = true, symmetrizeInput = true }: EighOptions = {}): [Value, Value] {
+  const { tril, triu, matrixTranspose, linalg } = borrowedNumpy;
+  if (symmetrizeInput) return linalg.eigh(a);
+  return linalg.eigh(lower ? tril(a).add(matrixTranspose(tril(a, -1))) : triu(a).add(matrixTranspose(triu(a, 1))), {
+    symmetrizeInput: false,
+  });
+}
+const owned = owning({
+  ...borrowedNumpy,
+  DType,
+  array: arrayOfAll,
+  take: (x: ArrayLike, indices: ArrayLike, ...rest: never[]) => borrowedNumpy.take(x, positions(indices), ...rest),
+  takeAlongAxis: (x: ArrayLike, indices: ArrayLike, ...rest: never[]) => borrowedNumpy.takeAlongAxis(x, positions(indices), ...rest),
+  linalg: { ...borrowedNumpy.linalg, svd, eigh, eigvalsh: (a: Value, options?: EighOptions) => eigh(a, options)[0] },
+});
 /** Are all elements close? At once, as jax-js has it: on the `cpu` device. Lists and typed arrays are taken too. */
-function allclose(actual: Comparable, expected: Comparable, options?: CloseOptions): boolean {
-  const [a, b] = [actual, expected].map((x) => (x instanceof OwnedArray ? x : new OwnedArray(borrowedArray(x))));
+function allclose(actual: OwnedContents, expected: OwnedContents, options?: CloseOptions): boolean {
+  const [a, b] = [actual, expected].map((x) => (x instanceof OwnedArray ? x : owned.array(x as never)));
   return (
     (consuming(borrowedNumpy.allclose as (...args: unknown[]) => unknown, [a, b, options], { donates: false }) as OwnedArray).item() !== 0
   );
 }
-export const numpy = { ...owned, allclose };
-export const lax = owning(borrowedLax) as OwnedLax;
+export const numpy = { ...owned, allclose } as unknown as OwnedNumpy;
+/** As jax-js has it, vectors come first here, and values first in `numpy`. */
+const vectorsFirst = (a: Value, options?: EighOptions): [Value, Value] => eigh(a, options).toReversed() as [Value, Value];
+export const lax = owning({ ...borrowedLax, linalg: { ...borrowedLax.linalg, svd, eigh: vectorsFirst } }) as unknown as OwnedLax;
 export const nn = owning(borrowedNn);
 export const scipySpecial = owning(borrowedSpecial);
 /** As jax-js has it, `split` gives one array of keys. */

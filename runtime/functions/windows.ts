@@ -107,7 +107,16 @@ export const fromfunction = <R>(f: (...at: Value[]) => R, shape: readonly number
   const { dtype } = optionsOf('fromfunction', options, { dtype: 'float32' as DType, device: undefined as string | undefined });
   if (typeof f !== 'function') throw argumentWrong('fromfunction', `${describe(f)} as its function`, 'give it a function of coordinates');
   shapeArg('fromfunction', shape);
-  return f(...shape.map((_, k) => iota(shape, k, dtypeArg(dtype, 'float32'))));
+  // As JAX has it, one call for each place: what it returns stands behind the axes of the shape.
+  const each = shape.reduceRight(
+    (inner: (...at: Value[]) => unknown, _, k) =>
+      vmap(
+        inner as (...args: unknown[]) => unknown,
+        shape.map((__, j) => (j === k ? 0 : null)),
+      ),
+    f,
+  );
+  return each(...shape.map((extent) => iota([extent], 0, dtypeArg(dtype, 'float32')))) as R;
 };
 /** `f` of every one-dimensional slice along an axis. */
 export const applyAlongAxis = composed('applyAlongAxis', (f: (x: Value) => Value, axis: number, x: ArrayLike): Value => {
@@ -119,7 +128,9 @@ export const applyAlongAxis = composed('applyAlongAxis', (f: (x: Value) => Value
   const rows = front.reshape([-1, value.shape[along]!]);
   const out = vmap(f as (...args: unknown[]) => unknown)(rows) as Value;
   const shaped = out.reshape([...front.shape.slice(0, -1), ...out.shape.slice(1)]);
-  return out.ndim === 1 ? shaped : shaped.moveAxis(shaped.ndim - 1, along);
+  // The axes of a result come where the slices were.
+  const axes = shaped.shape.map((_, k) => k);
+  return shaped.transpose([...axes.slice(0, along), ...axes.slice(value.ndim - 1), ...axes.slice(along, value.ndim - 1)]);
 });
 /** `f(x, axis)` for one axis after another. */
 export const applyOverAxes = composed(

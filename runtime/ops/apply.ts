@@ -24,6 +24,11 @@ export function applyAll(op: Entry, operands: readonly Value[], parameters: Para
 
 export const apply = (op: Entry, operands: readonly Value[], parameters: Parameters = {}): Value => applyAll(op, operands, parameters)[0]!;
 
+/** Functions that `composed` made. */
+const wholes = new WeakSet<object>();
+/** Does it run as one compiled program, so that it may take the buffer of what was donated to it? */
+export const isWhole = (f: object): boolean => wholes.has(f);
+
 /** Marks a function as composed of ops: called on arrays of a device it runs as one compiled program. */
 export function composed<A extends unknown[], R>(name: string, f: (...args: A) => R, numbers: Numbers = 'settings'): (...args: A) => R {
   const call = (...args: A): R => {
@@ -38,7 +43,12 @@ export function composed<A extends unknown[], R>(name: string, f: (...args: A) =
       operation = former;
     }
   };
-  return Object.defineProperty(call, 'name', { value: name });
+  return whole(Object.defineProperty(call, 'name', { value: name }));
+}
+/** Says of a function that all it does is to call one that `composed` made. */
+export function whole<F extends object>(f: F): F {
+  wholes.add(f);
+  return f;
 }
 /** The function that is working, for messages. */
 let operation = 'an operation';

@@ -11,7 +11,7 @@ import type { Effects } from '../core/effects.ts';
 import { argumentWrong, axisOutOfRange, describe, shapesDisagree } from '../core/errors.ts';
 import type { Numbers } from '../core/interpreter.ts';
 import type { Parameters } from '../core/program.ts';
-import { apply, commonType, composed, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
+import { apply, commonType, composed, whole, floatType, lift, literalOf, scalarOf, type ArrayLike, type Entry } from './apply.ts';
 import type { Batched, Body, GradientRule, Saved } from './op.ts';
 import type { Value } from './value.ts';
 
@@ -168,9 +168,9 @@ export const callable = <A extends unknown[], R>(
 
 /** The same with so many operands and no more, which is its length: `rows.reduce(add)` passes a position and the list too. */
 function fixed<A extends unknown[]>(entry: Entry, call: (...args: A) => Value): Entry & ((...args: A) => Value) {
-  const whole = callable(entry, call, 'values');
-  const own = (...args: A): Value => whole(...(args.length > call.length ? (args.slice(0, call.length) as A) : args));
-  return Object.defineProperties(Object.assign(own, entry), { name: { value: entry.id }, length: { value: call.length } });
+  const all = callable(entry, call, 'values');
+  const own = (...args: A): Value => all(...(args.length > call.length ? (args.slice(0, call.length) as A) : args));
+  return whole(Object.defineProperties(Object.assign(own, entry), { name: { value: entry.id }, length: { value: call.length } }));
 }
 
 export function unary(id: string, spec: ElementwiseSpec): Unary {

@@ -89,4 +89,42 @@ export const programs: Readonly<Record<string, (library: Library) => unknown>> =
   'a stack of twenty rows': ({ numpy: np }) => np.stack(Array.from({ length: 20 }, (_, k) => np.full([3], k))).js(),
   'draws of whole bits': ({ random }) => random.bits(random.key(3), [4]).js(),
   'close or not': ({ numpy: np }) => [np.allclose(np.array([1, 2]), [1, 2]), np.allclose(np.array([1, 2]), np.array([1, 3]))],
+  'parts of an array that comes with its last reference': ({ numpy: np }) => [
+    ...np.split(np.arange(6), 3).map((part) => part.js()),
+    ...np.unstack(np.arange(4).reshape([2, 2])).map((row) => row.js()),
+  ],
+  'rows added up by a method of lists': ({ numpy: np }) =>
+    [
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ]
+      .map((row) => np.array(row))
+      .reduce(np.add)
+      .js(),
+  'positions that are floats': ({ numpy: np }) => [
+    np.take(np.array([1, 2, 3]), np.array([0, 2])).js(),
+    np.takeAlongAxis(np.array([[4, 5, 6]]), np.array([[2, 0]])).js(),
+  ],
+  'whole numbers beside others': ({ numpy: np }) => {
+    const whole = (): A => np.array([-5, 5, 7], { dtype: np.int32 });
+    return [whole().div(2), whole().add(2.8), np.multiply(whole(), 1.5), np.divide(whole(), whole())].flatMap((x) => [
+      x.dtype === np.int32,
+      x.js(),
+    ]);
+  },
+  'an array of arrays': ({ numpy: np }) => np.array([np.array(1), np.array(2).mul(3)]).js(),
+  'thin decompositions, and eigenvectors first in lax': ({ numpy: np, lax }) => {
+    const [u, s, v] = np.linalg.svd(np.ones([3, 2]));
+    const [vectors, values] = lax.linalg.eigh(np.diag(np.array([3, 1, 2])));
+    const shapeOf = (x: A): readonly number[] => {
+      x.dispose();
+      return x.shape;
+    };
+    return [...[u, s, v, vectors].map(shapeOf), values.js()];
+  },
+  'a function of places, and one along an axis': ({ numpy: np }) => [
+    np.fromfunction((i: A) => np.array([1, 2, 3]).mul(i), [2]).js(),
+    np.applyAlongAxis((row: A) => np.stack([row.ref, row.mul(2)], 0), 0, np.arange(6).reshape([3, 2])).js(),
+  ],
 };
