@@ -59,7 +59,7 @@ export function rewrite(source: string, file: string, firstId: number, firstSite
   const inserts = [
     ...scanned.functions.flatMap((one, i) => insertsOf(one, firstId + i)),
     ...scanned.sites.flatMap(({ start, end }, i) => [
-      { offset: start, text: `${siteName}(${firstSite + i},` },
+      { offset: start, text: `(globalThis.${siteName}??((_,a)=>a))(${firstSite + i},` },
       { offset: end, text: ')' },
     ]),
   ];
@@ -85,7 +85,8 @@ interface Insert {
 }
 
 function insertsOf(one: ScannedFunction, id: number): readonly Insert[] {
-  const count = `${counterName}(${id})`;
+  // A function may be sent elsewhere as text, to a page or a worker, where nobody counts.
+  const count = `globalThis.${counterName}?.(${id})`;
   if (one.body.kind === 'block') return [{ offset: one.body.offset, text: `${count};` }];
   return [
     { offset: one.body.offset, text: `(${count},` },

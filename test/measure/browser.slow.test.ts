@@ -11,6 +11,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { buildSync, transformSync } from 'esbuild';
+import { main } from '../../language-server/cli/main.ts';
 import { findBrowser } from '../../language-server/measure/browser-path.ts';
 import { profilePage } from '../../language-server/measure/browser.ts';
 import type { PageOptions } from '../../language-server/measure/browser.ts';
@@ -335,6 +336,31 @@ console.log('done');
     );
     assert.equal(report.peakBytes, 256 + 1024);
     assert.equal(report.liveBytesAtExit, 256);
+  });
+
+  it('is measured from the command line, with a budget', async () => {
+    written.write(
+      'src/main.ts',
+      `
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+Object.assign(globalThis, { held: device.createBuffer({ size: 4096, usage: GPUBufferUsage.STORAGE }) });
+`,
+    );
+    let [out, err] = ['', ''];
+    const io = {
+      cwd: written.folder,
+      env: process.env,
+      color: false,
+      out: (text: string) => void (out += text),
+      err: (text: string) => void (err += text),
+      readFile: (path: string) => readFileSync(path, 'utf8'),
+      writeFile: () => undefined,
+      now: () => performance.now(),
+    };
+    assert.equal(await main(['profile', '--browser', address, '--seconds', '4', '--budget', '1KiB'], io, never), 4);
+    assert.match(out, /peak in use +4\.0 KiB at src\/main\.ts:3/);
+    assert.match(out, /4\.0 KiB +1× +4\.0 KiB ▲ +3 │ Object\.assign/);
+    assert.match(err, /over budget: the peak of 4\.0 KiB is 3\.0 KiB above/);
   });
 
   it('whose server does not answer is refused before a browser starts', async () => {

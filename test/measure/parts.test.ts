@@ -165,7 +165,10 @@ export const main = () => { try { plain(); } catch (e) { throw e; } };
       ['plain', 'b', 'make', 'run', '', '', 'arrow', 'other', '', 'main'],
     );
     assert.match(rewritten, /^#!\/usr\/bin\/env node\n'use strict';;\$tidemarkTable\("file:\/\/\/a\.js",/);
-    assert.match(rewritten, /function plain\(a, b = \(\) => \(\$tidemarkCount\(11\),1\)\) \{ 'use strict';\$tidemarkCount\(10\);/);
+    assert.match(
+      rewritten,
+      /function plain\(a, b = \(\) => \(globalThis\.\$tidemarkCount\?\.\(11\),1\)\) \{ 'use strict';globalThis\.\$tidemarkCount\?\.\(10\);/,
+    );
   });
 
   it('positions are put back to the column, and lead to the innermost function', () => {

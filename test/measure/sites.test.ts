@@ -14,14 +14,15 @@ describe('sites', () => {
   it('are calls of one argument that make something on the GPU; others are left as they are', () => {
     const announced = (call: string): string => {
       const { source } = rewrite(`${call};`, 'a.js', 0, 7)!;
-      return source.slice(source.indexOf('eval("0"));') + 'eval("0"));'.length, -1);
+      const text = source.slice(source.indexOf('eval("0"));') + 'eval("0"));'.length, -1);
+      return text.replaceAll('(globalThis.$tidemarkAt??((_,a)=>a))', '$at').replaceAll('globalThis.$tidemarkCount?.', '$count');
     };
     const cases: readonly (readonly [string, string])[] = [
-      ['d.createBuffer({ size, usage })', 'd.createBuffer($tidemarkAt(7,{ size, usage }))'],
-      ['d.createBuffer(big ? a : b,)', 'd.createBuffer($tidemarkAt(7,big ? a : b,))'],
-      ['d?.createTexture(of((a) => a))', 'd?.createTexture($tidemarkAt(7,of((a) => ($tidemarkCount(0),a))))'],
-      ['d.createBuffer(f(d.createTexture(t)))', 'd.createBuffer($tidemarkAt(8,f(d.createTexture($tidemarkAt(7,t)))))'],
-      ['sizes.map((s) => d.createBuffer(s))', 'sizes.map((s) => ($tidemarkCount(0),d.createBuffer($tidemarkAt(7,s))))'],
+      ['d.createBuffer({ size, usage })', 'd.createBuffer($at(7,{ size, usage }))'],
+      ['d.createBuffer(big ? a : b,)', 'd.createBuffer($at(7,big ? a : b,))'],
+      ['d?.createTexture(of((a) => a))', 'd?.createTexture($at(7,of((a) => ($count(0),a))))'],
+      ['d.createBuffer(f(d.createTexture(t)))', 'd.createBuffer($at(8,f(d.createTexture($at(7,t)))))'],
+      ['sizes.map((s) => d.createBuffer(s))', 'sizes.map((s) => ($count(0),d.createBuffer($at(7,s))))'],
     ];
     for (const [call, expected] of cases) assert.equal(announced(call), expected);
     for (const call of [
@@ -32,6 +33,13 @@ describe('sites', () => {
       'd.createBufferOf(a)',
     ])
       assert.equal(announced(call), call);
+  });
+
+  it('and counters do no harm in a function that is sent elsewhere as text', () => {
+    const { source } = rewrite('const f = (d) => { return d.createBuffer({ size: 4 }); };', 'a.js', 0)!;
+    const text = source.slice(source.indexOf('(d) =>'), -1);
+    const sent = new Function(`return ${text}`)() as (device: { createBuffer(descriptor: object): unknown }) => unknown;
+    assert.deepEqual(sent({ createBuffer: (descriptor) => descriptor }), { size: 4 });
   });
 
   /** A program of one helper: `enter` calls it, `other` calls something else, `caller` says whose stack is there. */
