@@ -146,8 +146,9 @@ export const tree = {
 type AnyFunction = (...args: never[]) => unknown;
 export type OwnedFunction<F extends AnyFunction> = F & { dispose(): void };
 
-/** Runs a transformation of `f`: what it consumes for good while it is traced ends after the call. */
+/** Runs a transformation of `f`: what it consumes for good while it is traced ends after the call, or with the trace around it. */
 function transformed(call: (...args: unknown[]) => unknown, args: readonly unknown[]): unknown {
+  if (currentInterpreter().run === undefined) return consuming(call, args, { donates: false });
   const held: Value[] = [];
   try {
     return holding(held, () => consuming(call, args, { donates: false }));

@@ -127,4 +127,8 @@ export const programs: Readonly<Record<string, (library: Library) => unknown>> =
     np.fromfunction((i: A) => np.array([1, 2, 3]).mul(i), [2]).js(),
     np.applyAlongAxis((row: A) => np.stack([row.ref, row.mul(2)], 0), 0, np.arange(6).reshape([3, 2])).js(),
   ],
+  'a gradient in a batch that closes over what it consumes': ({ numpy: np, grad, vmap }) => {
+    const at = np.array([0, 0, 2], { dtype: np.int32 });
+    return vmap(grad((x: A) => np.take(x, at).sum()))(np.ones([2, 5])).js();
+  },
 };
