@@ -1,15 +1,15 @@
 /**
  * Sorting, searching, and picking elements.
  *
- * Sorting is a bitonic network of whole-array steps: log2(n)·(log2(n)+1)/2 exchanges at fixed distances, each a few
- * elementwise ops and views, so it runs in parallel and fuses. Positions travel along and break ties, so it is stable;
- * gradients follow the positions. Depends on: core, ops.
+ * Sorting is a bitonic network of whole-array steps: log2(n)·(log2(n)+1)/2 exchanges, each at a distance, so it runs in
+ * parallel. Distances are data of a loop, so there is one kernel however long the rows are. Positions travel along and
+ * break ties, so it is stable; gradients follow the positions. Depends on: core, ops, control (by loops).
  */
 import { printAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
 import { argumentWrong, shapesDisagree, wrongDType } from '../core/errors.ts';
 import { composed, lift, scalarOf, type ArrayLike } from '../ops/apply.ts';
-import { bitAnd, bitOr, isNan, lessThan, not } from '../ops/compare.ts';
+import { bitAnd, bitOr, bitXor, isNan, lessThan, not, shiftLeft } from '../ops/compare.ts';
 import { where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { pick } from '../ops/pick.ts';
@@ -20,7 +20,8 @@ import { optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
 import { stopGradient } from './basic.ts';
-import { concatenate, stack } from './shaping.ts';
+import { scan } from './loops.ts';
+import { concatenate } from './shaping.ts';
 
 /** Does a stand after b? By value, NaN last, then by position. */
 function after(a: Value, b: Value, positionA: Value, positionB: Value): Value {
@@ -41,23 +42,36 @@ function sortedRows(values: Value): { readonly values: Value; readonly positions
   const size = 2 ** Math.ceil(Math.log2(Math.max(1, n)));
   // What fills up stands behind everything: equal values are told apart by position.
   const filler = values.dtype === 'bool' ? 1 : isFloat(values.dtype) ? NaN : values.dtype === 'uint32' ? 2 ** 32 - 1 : 2 ** 31 - 1;
-  let own = size === n ? values : concatenate([values, s.full([rows, size - n], filler, values.dtype)], 1);
-  let positions = s.iota([rows, size], 1, 'int32');
-  for (let block = 2; block <= size; block *= 2)
-    for (let distance = block / 2; distance >= 1; distance /= 2) {
-      const split = (x: Value): readonly [Value, Value] => {
-        const pairs = x.reshape([rows, size / (2 * distance), 2, distance]);
-        return [pairs.takeSlice(2, 0), pairs.takeSlice(2, 1)];
-      };
-      const [low, high] = split(own);
-      const [lowAt, highAt] = split(positions);
-      const start = s.iota([rows, size / (2 * distance), distance], 1, 'int32').mul(2 * distance);
-      const descending = bitAnd(start, block).notEqual(0);
-      const swap = after(low, high, lowAt, highAt).notEqual(block === size ? false : descending);
-      const join = (a: Value, b: Value): Value => stack([where(swap, b, a), where(swap, a, b)], 2).reshape([rows, size]);
-      [own, positions] = [join(low, high), join(lowAt, highAt)];
-    }
+  const whole = size === n ? values : concatenate([values, s.full([rows, size - n], filler, values.dtype)], 1);
+  const start: [Value, Value] = [whole, s.iota([rows, size], 1, 'int32')];
+  const levels = Math.log2(size);
+  const [[own, positions]] =
+    levels === 0
+      ? [start]
+      : scan((held: [Value, Value], step: [Value, Value]) => [exchanged(held, step), undefined], start, stepsOf(levels));
   return { values: own.slice([], [0, n]), positions: positions.slice([], [0, n]) };
+}
+
+/** Block and distance of every exchange: blocks of 2, 4, 8 …, and in each the distances from half of it down to 1. */
+function stepsOf(levels: number): [Value, Value] {
+  const step = s.iota([(levels * (levels + 1)) / 2], 0, 'int32');
+  // Level k begins after 1 + 2 + … + k exchanges.
+  let [level, begin] = [step.mul(0), step.mul(0)];
+  for (let k = 1; k < levels; k++) {
+    const reached = step.greaterEqual((k * (k + 1)) / 2).astype('int32');
+    [level, begin] = [level.add(reached), begin.add(reached.mul(k))];
+  }
+  return [shiftLeft(2, level), shiftLeft(1, level.sub(step.sub(begin)))];
+}
+/** Each place looks at the one `distance` away; the lower of the two keeps the smaller element, or the larger where a block descends. */
+function exchanged([own, positions]: [Value, Value], [block, distance]: [Value, Value]): [Value, Value] {
+  const place = s.iota([own.shape[1]!], 0, 'int32');
+  const partner = bitXor(place, distance);
+  const [other, otherAt] = [own, positions].map((x) => gather(x, [partner], [1], 1)) as [Value, Value];
+  const isLow = bitAnd(place, distance).equal(0);
+  const ascends = bitAnd(place, block).equal(0);
+  const takes = after(own, other, positions, otherAt).equal(isLow.equal(ascends));
+  return [where(takes, other, own), where(takes, otherAt, positions)];
 }
 
 function order(x: Value, axis: number): Value {
