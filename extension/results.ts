@@ -86,7 +86,7 @@ export class Results implements vscode.Disposable {
   /** In the editor's own comparison, over the whole width: beside the source there is no room for two sides. */
   async #showSides(title: string, { before, after }: Sides): Promise<void> {
     const [left, right] = [this.#renewed(`${title}/before`, before), this.#renewed(`${title}/after`, after)];
-    await vscode.commands.executeCommand('vscode.diff', left, right, title, { viewColumn: vscode.ViewColumn.Active, preview: true });
+    await vscode.commands.executeCommand('vscode.diff', left, right, title, { viewColumn: vscode.ViewColumn.Active, preview: false });
   }
 
   /** The address of a text, with what it says now. */

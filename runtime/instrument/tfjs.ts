@@ -6,6 +6,7 @@
  * So our figures are those of `tf.memory()`, and no file of the library is touched. Depends on: events, recorder.
  */
 import type { Recorder, Watched } from './recorder.ts';
+import type { Stack } from './stack.ts';
 
 interface Tensor {
   readonly id: number;
@@ -17,7 +18,19 @@ interface Tensor {
 interface EngineState {
   numBytes: number;
   numTensors: number;
+  readonly scopeStack: readonly Scope[];
 }
+
+const begunKey = Symbol('tidemark.begun');
+
+/** A scope of the engine. One that the library itself began has a note of when, and of the stack that it began under. */
+interface Scope {
+  readonly name: string;
+  [begunKey]?: { readonly total: number; stack: Stack | undefined };
+}
+
+/** Scopes that lie within one call of the library: an operation, and the backward pass. */
+const isOwn = ({ name }: Scope): boolean => name.endsWith('__op') || name === 'backward';
 
 /** What is used of the engine; checked before anything is wrapped. */
 interface Engine {
@@ -25,6 +38,7 @@ interface Engine {
   readonly backendName?: string;
   trackTensor(tensor: Tensor, backend: unknown): void;
   disposeTensor(tensor: Tensor): void;
+  startScope(name?: string): void;
   endScope(result?: unknown): unknown;
   makeTensor(...args: unknown[]): Tensor;
 }
@@ -49,14 +63,14 @@ export function watchTfjs(recorder: Recorder, target: object): void {
 
 function isEngine(value: unknown): value is Engine {
   if (typeof value !== 'object' || value === null || !('state' in value)) return false;
-  return ['trackTensor', 'disposeTensor', 'endScope', 'makeTensor'].every(
+  return ['trackTensor', 'disposeTensor', 'startScope', 'endScope', 'makeTensor'].every(
     (name) => typeof (value as Record<string, unknown>)[name] === 'function',
   );
 }
 
 function follow(engine: Engine, recorder: Recorder): void {
   const known = new WeakMap<Tensor, { readonly id: number; readonly watched: Watched }>();
-  const { trackTensor, disposeTensor, endScope, makeTensor } = engine;
+  const { trackTensor, disposeTensor, startScope, endScope, makeTensor } = engine;
   let ending = false;
   let told: string | undefined;
 
@@ -75,10 +89,22 @@ function follow(engine: Engine, recorder: Recorder): void {
     });
   }
 
+  /**
+   * Within a call of the library that entered no function of the person's, the person's part of the stack stays as it is:
+   * a backward pass makes dozens of tensors under one line, and its deep stack is looked at once.
+   */
+  function placeOf(below: (...args: never[]) => unknown): number {
+    const { total } = recorder.calls;
+    const begun = engine.state.scopeStack?.find((scope) => scope[begunKey]?.total === total)?.[begunKey];
+    if (begun === undefined) return recorder.carriedStack(below).place;
+    begun.stack ??= recorder.carriedStack(below);
+    return begun.stack.place;
+  }
+
   function born(tensor: Tensor, bytes: number, below: (...args: never[]) => unknown): void {
     tellDevice();
     const id = recorder.nextId();
-    const { place } = recorder.carriedStack(below);
+    const place = placeOf(below);
     recorder.emit({
       kind: 'allocate',
       at: recorder.now(),
@@ -119,6 +145,12 @@ function follow(engine: Engine, recorder: Recorder): void {
     known.delete(tensor);
     recorder.forget(own.watched);
     recorder.emit({ kind: 'free', at: recorder.now(), id: own.id, how: ending ? 'scope' : 'dispose' });
+  };
+
+  engine.startScope = function tidemarkStartScope(name) {
+    startScope.call(engine, name);
+    const scope = engine.state.scopeStack?.at(-1);
+    if (scope !== undefined && isOwn(scope)) scope[begunKey] = { total: recorder.calls.total, stack: undefined };
   };
 
   engine.endScope = function tidemarkEndScope(result) {

@@ -148,14 +148,16 @@ export async function palette(page, words) {
 /** A window that is still loading may lose the first keys, and one whose extension host ended the last: asked again then. */
 export async function openFile(page, name) {
   const tab = page.locator('.tab.active', { hasText: name }).first();
+  const label = page.locator('.label-name', { hasText: new RegExp(`^${name.replaceAll('.', '\\.')}$`) });
+  const row = page.locator('.quick-input-list .monaco-list-row').filter({ has: label });
   for (let attempt = 1; ; attempt++) {
     try {
       await page.keyboard.press('Control+P');
       const box = page.locator('.quick-input-widget input').first();
       await box.waitFor({ timeout: 15_000 });
       await box.fill(name);
-      await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).first().waitFor({ timeout: 15_000 });
-      await page.keyboard.press('Enter');
+      // What was open lately stands first, whatever was typed.
+      await row.first().click({ timeout: 15_000 });
       await tab.waitFor({ timeout: 15_000 });
       return;
     } catch (error) {

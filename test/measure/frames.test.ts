@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { join, relative } from 'node:path';
-import { fixtures, marked, measured, root } from './support.ts';
+import { fixtures, marked, measured, programs, root } from './support.ts';
 import type { Measured } from './support.ts';
 
 function assertLines({ report }: Measured, path: string): void {
@@ -36,6 +36,54 @@ describe('frames', () => {
     assert.deepEqual(run.report.device, { kind: 'cpu', adapter: 'tfjs cpu', software: true });
     const dense = run.report.functions.find(({ name }) => name === 'dense');
     assert.deepEqual([dense?.calls, dense?.line], [2, 8]);
+  });
+
+  it("tensors of a backward pass lie on the line that asked for it, those of a gradient of one's own on its lines", async () => {
+    const written = programs();
+    try {
+      const { report } = await measured({
+        entry: written.write(
+          'gradient.ts',
+          `import * as tf from '@tensorflow/tfjs';
+const w = tf.variable(tf.ones<tf.Rank.R2>([8, 8]));
+const x = tf.ones<tf.Rank.R2>([4, 8]);
+const optimizer = tf.train.sgd(0.1);
+const doubled = tf.customGrad((a) => ({
+  value: (a as tf.Tensor).mul(2),
+  gradFunc: (dy: tf.Tensor) => {
+    const half = dy.mul(1);
+    return half.mul(2);
+  },
+}));
+function loss(): tf.Scalar {
+  const y = x.matMul(w);
+  return doubled(y)
+    .square()
+    .mean();
+}
+for (let i = 0; i < 3; i += 1) optimizer.minimize(loss);
+`,
+        ),
+      });
+      // Each line in words: what it makes in three rounds, its constants and the bytes that are cast on the way included.
+      assert.deepEqual(
+        report.lines.map(({ line, allocations, allocatedBytes }) => [line, allocations, allocatedBytes]),
+        [
+          [2, 2, 2 * 256],
+          [3, 1, 128],
+          [4, 1, 4],
+          [6, 6, 3 * (128 + 4)],
+          [8, 6, 3 * (128 + 4)],
+          [9, 6, 3 * (128 + 4)],
+          [13, 9, 3 * 4 * 128],
+          [15, 6, 3 * 2 * 128],
+          [16, 6, 3 * (128 + 4)],
+          [18, 42, 5424],
+        ],
+      );
+    } finally {
+      written.remove();
+    }
   });
 
   it('arrays of jax-js land on their lines, and what is alive at exit is what was never consumed', async () => {
