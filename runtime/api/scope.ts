@@ -4,7 +4,7 @@
  * An asynchronous function is followed through its awaits where the platform can (Node's AsyncLocalStorage); elsewhere
  * it is a TypeError that says to split. Depends on: core.
  */
-import { typeError } from '../core/errors.ts';
+import { functionArg, typeError } from '../core/errors.ts';
 
 /** What a scope owns; arrays add themselves when they are made. */
 export interface Owned {
@@ -62,6 +62,7 @@ export const kept = <T>(make: () => T): T => (storage === undefined ? make() : s
 export function scope<T>(f: () => Promise<T>): Promise<T>;
 export function scope<T>(f: () => T): T;
 export function scope<T>(f: () => T | Promise<T>): T | Promise<T> {
+  functionArg('scope', 'what it runs', f);
   const frames = store();
   const outer = frames.getStore();
   const frame: Frame = { owned: new Set() };

@@ -4,7 +4,7 @@
  * Depends on: core, ops, ir, trace.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { ArgumentError } from '../core/errors.ts';
 import type { Parameters, Program, Variable } from '../core/program.ts';
 import type { Value } from '../ops/value.ts';
 import type { TracedProgram } from '../ir/eval.ts';
@@ -35,7 +35,7 @@ export function checkCarry(operation: string, before: readonly KnownAval[], afte
       other.shape.length !== aval.shape.length ||
       other.shape.some((dim, d) => dim !== aval.shape[d])
     )
-      throw new TidemarkError(
+      throw new ArgumentError(
         'carry',
         `\`${operation}\` got a body that turns ${paths[k] ?? 'the carry'} from ${printAval(aval)} into ${other ? printAval(other) : 'nothing'}`,
         [],
@@ -43,7 +43,7 @@ export function checkCarry(operation: string, before: readonly KnownAval[], afte
       );
   });
   if (after.length !== before.length)
-    throw new TidemarkError(
+    throw new ArgumentError(
       'carry',
       `\`${operation}\` got a body that returns ${after.length} arrays for a carry of ${before.length}`,
       [],

@@ -6,7 +6,7 @@
  * Depends on: core, ops, ir, trace, transforms.
  */
 import { printAval, type KnownAval } from '../core/aval.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { ArgumentError } from '../core/errors.ts';
 import type { Parameters, Program, Variable } from '../core/program.ts';
 import { applyAll, type Entry } from '../ops/apply.ts';
 import { borrows } from '../ops/family.ts';
@@ -36,7 +36,7 @@ export const choiceEntry: Entry = {
     const avals = first!.outputs.map((atom) => atom.aval);
     for (const other of others)
       if (other.outputs.length !== avals.length || other.outputs.some((atom, k) => printAval(atom.aval) !== printAval(avals[k]!)))
-        throw new TidemarkError(
+        throw new ArgumentError(
           'branches',
           `the branches of a \`cond\` or \`switch\` return different arrays: ${avals.map(printAval).join(' ')} and ${other.outputs.map((atom) => printAval(atom.aval)).join(' ')}`,
           [],

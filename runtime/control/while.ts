@@ -6,7 +6,7 @@
  * and rows that are done stay as they are. Depends on: core, ops, ir, trace, transforms.
  */
 import type { KnownAval } from '../core/aval.ts';
-import { TidemarkError } from '../core/errors.ts';
+import { ArgumentError } from '../core/errors.ts';
 import type { Parameters, Program } from '../core/program.ts';
 import { isFloat } from '../core/dtype.ts';
 import { applyAll, type Entry } from '../ops/apply.ts';
@@ -44,7 +44,7 @@ export const whileEntry: Entry = {
   body: { kind: 'control', form: (parameters) => ({ kind: 'while', ...whileOf(parameters) }) },
   effects: borrows,
   differentiated: () => {
-    throw new TidemarkError(
+    throw new ArgumentError(
       'while-gradient',
       'a `whileLoop` has no gradient: how often it runs is known only while it runs',
       [],
