@@ -16,6 +16,8 @@ export interface Calls {
   around(frame: Frame): readonly Frame[];
   /** The counted function that a settled frame lies in. */
   functionOf(frame: Frame): Counted | undefined;
+  /** A settled frame whose function nobody counts: one cannot tell whether it was called again. */
+  isUncounted(frame: Frame): boolean;
   /** The function was called again since `enter` last met it. */
   reentered(own: Counted): boolean;
   /** Writes an `enter` for each function of a stack that was called again since it was last seen allocating. */
@@ -55,6 +57,7 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
   const counts = new Float64Array(mostFunctions);
   const files = new Map<string, { readonly positions: Positions; readonly counted: ReadonlyMap<number, Counted> }>();
   const ofFrame = new WeakMap<Frame, Counted>();
+  const uncounted = new WeakSet<Frame>();
   const all: Counted[] = [];
   // What the names of a module hold is reachable from here for as long as the program runs.
   const scopes: unknown[] = [];
@@ -119,7 +122,12 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
       const [line, column] = known.positions.original(frame.line, frame.column);
       const entry = known.positions.functionAt(line, column);
       const { functionLine: _line, functionColumn: _column, ...rest } = frame;
-      if (entry === undefined) return { ...rest, line, column };
+      if (entry === undefined) {
+        const outside = { ...rest, line, column };
+        // To V8 the module itself is a function that begins where its text does.
+        if ((frame.functionLine ?? 1) > 1 || (frame.functionColumn ?? 1) > 1) uncounted.add(outside);
+        return outside;
+      }
       const counted = known.counted.get(entry.id)!;
       // V8 knows the class of a method, and the name that a function was given later.
       if (frame.function !== undefined && isNameOf(frame.function, entry)) counted.name = frame.function;
@@ -147,6 +155,7 @@ export function watchCalls(target: object, { emit, now, nextId }: CallsOptions):
       return [own?.compiled === true ? { ...frame, compiled: true } : frame, ...frames];
     },
     functionOf: (frame) => ofFrame.get(frame),
+    isUncounted: (frame) => uncounted.has(frame),
     reentered: (own) => counts[own.entry.id] !== own.entered,
     enter(functions) {
       for (const counted of functions) {

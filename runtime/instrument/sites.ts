@@ -2,7 +2,7 @@
  * Stacks of calls that announced themselves: the line is known without looking, and the callers mostly are too.
  *
  * Looking at a stack costs more than all else that is done for an allocation. Of a site that was looked at before, the
- * stack is the same when no function was entered since. When only the function around it was entered, anew and anew, as a
+ * stack is the same when no function was entered since, if its own function is one that is counted. When only the function around it was entered, anew and anew, as a
  * helper in a loop is, the callers are taken to be those that were found many times in a row, and looked at again now and
  * then: so bytes and lines are exact always, and which caller of a helper it was is exact but in such a row.
  * Depends on: calls, stack.
@@ -45,6 +45,8 @@ export function createSites(calls: Calls, stacks: Stacks): (below: Below) => Sta
       sites.set(id, { stack, total, own: ownCalls(stack), same: 0, trusted: 0 });
       return stack;
     }
+    const [innermost] = known.stack.frames;
+    if (innermost === undefined || calls.isUncounted(innermost)) return look(known, below);
     if (known.total === total) return stacks.again(known.stack);
     const own = ownCalls(known.stack);
     const isHelper = total - known.total === own - known.own;

@@ -2,6 +2,7 @@
  * Hard days of an editor: windows close, processes are killed, folders go, workspaces are large. Nothing is lost, nothing is left behind.
  *
  * Drives the installed extension from outside, where processes can be seen and ended. Linux only: it reads `/proc`.
+ * TIDEMARK_ONLY=words runs those whose names have the words.
  * Depends on: playwright-core, support/editor-server, ui.
  */
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
@@ -19,6 +20,7 @@ export async function hardRun({ browser, workspace, vsix, lay }) {
   const server = await startEditor({ trust: true, vsix: [vsix] });
   let page;
   const check = async (what, body) => {
+    if (!what.includes(process.env.TIDEMARK_ONLY ?? '')) return;
     try {
       const started = Date.now();
       await body();

@@ -43,7 +43,7 @@ describe('sites', () => {
   });
 
   /** A program of one helper: `enter` calls it, `other` calls something else, `caller` says whose stack is there. */
-  function faked() {
+  function faked(uncounted = false) {
     const helper = { name: 'helper' };
     const counts = { helper: 0, all: 0 };
     let caller = 'a';
@@ -54,12 +54,13 @@ describe('sites', () => {
         return counts.all;
       },
       countOf: () => counts.helper,
+      isUncounted: () => uncounted,
       takeSite: () => 1,
     } as unknown as Calls;
     const stackOf = createSites(calls, {
       capture() {
         looks += 1;
-        if (!known.has(caller)) known.set(caller, { place: known.size, frames: [], functions: [helper], caller } as unknown as Stack);
+        if (!known.has(caller)) known.set(caller, { place: known.size, frames: [{}], functions: [helper], caller } as unknown as Stack);
         return known.get(caller)!;
       },
       again: (stack) => stack,
@@ -85,6 +86,12 @@ describe('sites', () => {
     assert.equal(looks(), 17);
     for (let i = 0; i < 170; i += 1) (enter(), stack());
     assert.equal(looks(), 27, 'one in seventeen');
+  });
+
+  it('in a function that is not counted are looked at each time', () => {
+    const { stack, looks } = faked(true);
+    for (let i = 0; i < 50; i += 1) stack();
+    assert.equal(looks(), 50);
   });
 
   it('are looked at each time when other functions run in between, or when the callers change', () => {
@@ -119,6 +126,13 @@ for (let round = 0; round < 3; round += 1) {
   texture();
   for (const buffer of held.splice(0)) buffer.destroy();
 }
+const scratch = (size: number): GPUBuffer =>
+  device.createBuffer({ size, usage: 128 });
+function calls(): void {
+  scratch(16).destroy();
+  scratch(32).destroy();
+}
+calls();
 for (let i = 0; i < 40; i += 1) device.createBuffer({ size: 4, usage: 128 }).destroy(); device.createBuffer({ size: 8, usage: 128 }).destroy();
 `,
         ),
@@ -128,7 +142,8 @@ for (let i = 0; i < 40; i += 1) device.createBuffer({ size: 4, usage: 128 }).des
         [
           [3, 906, 3 * (300 * 256 + 3072)],
           [6, 3, 3 * 1024],
-          [13, 41, 168],
+          [14, 2, 48],
+          [20, 41, 168],
         ],
       );
       const peaks = new Map(report.functions.map(({ name, peakBytes, calls }) => [name, [calls, peakBytes]]));
