@@ -207,7 +207,7 @@ describe('command line', () => {
     // The official schema is not ours to hand out; whoever has it names it here.
     const official = process.env['TIDEMARK_SARIF_SCHEMA'];
     if (official === undefined) return;
-    const { $schema: _draft, ...schema } = JSON.parse(readFileSync(official, 'utf8')) as Record<string, unknown>;
+    const { $schema: _draft, id: _id, ...schema } = JSON.parse(readFileSync(official, 'utf8')) as Record<string, unknown>;
     const whole = new Ajv({ strict: false, unicodeRegExp: false, validateFormats: false }).compile(schema);
     assert.ok(whole(JSON.parse(io.stdout.join(''))), JSON.stringify(whole.errors, null, 2));
   });
