@@ -13,7 +13,7 @@ import { coordinatesOf } from '../ops/arithmetic.ts';
 import type { Op } from '../ops/op.ts';
 import type { Scalar } from '../ops/scalar.ts';
 import { visit } from './scalar-walk.ts';
-import type { Flat } from './simplify.ts';
+import { makeNumbers, type Flat } from './simplify.ts';
 
 export interface Decision {
   readonly stored: ReadonlySet<Variable>;
@@ -41,6 +41,12 @@ type Nature =
 
 const count = ({ shape }: KnownAval): number => shape.reduce((product, extent) => product * extent, 1);
 const cheap = 2;
+/** Beyond so many places a value is stored. */
+const mostPlaces = 2;
+/** Operations that take about as long as writing and reading an element. */
+const asCheapAsStoring = 8;
+/** A sum of so few elements is written out as arithmetic. */
+export const fewElements = 4;
 /** Of the program's work, the part that may be done twice so that fewer values are stored. */
 const shareDoneTwice = 1 / 64;
 const mostEquations = 200;
@@ -51,7 +57,8 @@ interface Fate {
   readonly aligned: boolean;
   /** How often an element of it would be computed. */
   readonly repeats: number;
-  readonly copies: number;
+  /** Its homes, each with the way from there to it: at how many places its expression would stand. */
+  readonly places: ReadonlySet<string>;
   /** Read as a factor of a product, perhaps through views. */
   readonly factor: boolean;
   readonly mustStore: boolean;
@@ -68,11 +75,12 @@ export function decide(flat: Flat, { eagerness, forced }: DecideOptions): Decisi
   /** Homes that already hold a loop of their own, and equations per home. */
   const anchored = new Set<Variable>();
   const sizes = new Map<Variable, number>();
+  const numberOf = makeNumbers();
   const spare = { flops: eagerness === 'all' ? shareDoneTwice * workOf(flat) : 0 };
   for (const equation of flat.equations.toReversed()) {
     const nature = natures.get(equation)!;
     for (const variable of equation.outputs) {
-      const fate = fateOf(variable, uses.get(variable) ?? [], natures, stored, fates);
+      const fate = fateOf(variable, uses.get(variable) ?? [], natures, stored, fates, numberOf);
       const inside =
         !forced.has(variable) &&
         !outputs.has(variable) &&
@@ -115,8 +123,10 @@ export function natureOf({ op, inputs, outputs, parameters }: Equation<Op>): Nat
       return { kind: 'map', cost: Math.max(1, op.flops(avals, parameters)), plainView: false };
     case 'view':
       return { kind: 'map', cost: 0, plainView: true };
-    case 'reduction':
-      return { kind: 'anchor', product: false };
+    case 'reduction': {
+      const elements = op.body.axes(parameters).reduce((product, axis) => product * avals[0]!.shape[axis]!, 1);
+      return elements <= fewElements ? { kind: 'map', cost: elements, plainView: false } : { kind: 'anchor', product: false };
+    }
     case 'contraction': {
       const product = [...avals, outputs[0]!.aval].every(({ dtype }) => dtype === 'float32') && inputs.every((atom) => !isLiteral(atom));
       return { kind: 'anchor', product };
@@ -155,11 +165,12 @@ function fateOf(
   natures: ReadonlyMap<Equation<Op>, Nature>,
   stored: ReadonlySet<Variable>,
   fates: ReadonlyMap<Variable, Fate>,
+  numberOf: (one: unknown) => number,
 ): Fate {
   const homes = new Set<Variable>();
   let aligned = true;
   let repeats = 1;
-  let copies = 0;
+  const places = new Set<string>();
   let mustStore = uses.length === 0;
   let factor = false;
   for (const { equation, operand } of uses) {
@@ -173,11 +184,13 @@ function fateOf(
     const straight = nature.kind === 'map' && sameElements(equation, variable) && (isStored || inside?.aligned === true);
     aligned &&= straight;
     repeats = Math.max(repeats, timesRead(equation, variable) * (isStored ? 1 : (inside?.repeats ?? 1)));
-    copies += straight ? 0 : isStored ? 1 : (inside?.copies ?? 1);
+    // Elementwise steps lead to the same place: what stands there is computed once.
+    const way = sameElements(equation, variable) ? '' : `/${numberOf(equation)}`;
+    for (const place of isStored ? [`${numberOf(result)}`] : (inside?.places ?? [])) if (places.size <= mostPlaces) places.add(place + way);
     if (nature.kind === 'anchor' && equation.op.body.kind === 'element') mustStore = true;
     factor ||= equation.op.body.kind === 'contraction' || inside?.factor === true;
   }
-  return { homes, aligned, repeats, copies: aligned ? 1 : Math.max(copies, 1), factor, mustStore };
+  return { homes, aligned, repeats, places, factor, mustStore };
 }
 
 /** Elementwise, or a contiguous view: element i of the result needs element i of the operand and no other. */
@@ -241,9 +254,10 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, circums
   const free = equation.inputs.every(isLiteral) || equation.inputs.length === 0;
   if (free && nature.cost <= 8) return true;
   if (isFull(fate, sizes)) return false;
-  if (fate.homes.size > 1 || fate.copies > 1) {
+  if (fate.places.size > 1) {
     if (eagerness === 'careful') return false;
-    if (fate.copies > 2 || fate.homes.size > 2 || fate.repeats > 1) return false;
+    if (fate.places.size > mostPlaces) return false;
+    if (fate.repeats > 1) return fate.repeats * fate.places.size * nature.cost <= asCheapAsStoring;
     if (nature.cost <= cheap) return true;
     const again = nature.cost * count(equation.outputs[0]!.aval);
     if (again > spare.flops) return false;
@@ -251,7 +265,7 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, circums
     return true;
   }
   if (eagerness === 'careful' && shrinks(equation)) return false;
-  return fate.repeats <= 1 || nature.cost <= 1;
+  return fate.repeats <= 1 || nature.cost <= 1 || (fate.repeats - 1) * nature.cost <= asCheapAsStoring;
 }
 
 const isFull = ({ homes }: Fate, sizes: ReadonlyMap<Variable, number>): boolean =>

@@ -12,8 +12,8 @@ import { decide, type Decision, type Eagerness } from './decide.ts';
 import type { Kernel } from './kernel.ts';
 import { Unfit, type Definitions } from './kernel-builder.ts';
 import { merged, mergedIn, readsOf, type Reads } from './merge.ts';
-import type { Flat } from './simplify.ts';
-import { makeNodeWriter, makeNumbers, type GroupOf, type NodeWriter } from './write-node.ts';
+import { makeNumbers, type Flat } from './simplify.ts';
+import { makeNodeWriter, type GroupOf, type NodeWriter } from './write-node.ts';
 
 /** One step of the program: a kernel with the variables in its slots, or a control-flow equation. */
 export type Node =

@@ -3,7 +3,7 @@
  *
  * Fusion is this substitution. What is stored is decided in fuse.ts; where the decision turns out to be impossible (a
  * factor of a matrix product that isn't laid out regularly), `Unfit` names the variable that has to be stored after all.
- * Depends on: core, ops, affine, factor, keys, kernel.
+ * Depends on: core, ops, affine, decide, factor, keys, kernel.
  * Long because: all steps of one kernel share what is known of it so far.
  */
 import type { KnownAval } from '../core/aval.ts';
@@ -12,6 +12,7 @@ import { isLiteral, type Atom, type Equation, type Variable } from '../core/prog
 import { int, linear, unravelled } from '../ops/arithmetic.ts';
 import type { ElementContext, Op } from '../ops/op.ts';
 import { constant, coordinate, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
+import { fewElements } from './decide.ts';
 import { affineOf, sameAffine, scalarOf, type Bounds } from './affine.ts';
 import { factorOf } from './factor.ts';
 import { makeKeys } from './keys.ts';
@@ -177,6 +178,8 @@ function makeWriter(group: Group, definitions: Definitions, bounds: Bounds, anch
   ): Scalar => {
     const operand = inputs[0]!;
     const axes = body.axes(parameters);
+    const reducedShape = axes.map((axis) => operand.aval.shape[axis]!);
+    if (count(reducedShape) <= fewElements) return writtenOut(body, operand, axes, reducedShape, at);
     const counters = new Map(axes.map((axis) => [axis, counter(operand.aval.shape[axis]!)]));
     let kept = 0;
     const index = operand.aval.shape.map((_, axis) => counters.get(axis) ?? at[kept++]!);
@@ -189,6 +192,24 @@ function makeWriter(group: Group, definitions: Definitions, bounds: Bounds, anch
       combine: body.combine,
       element: elementOf(operand, index),
     });
+  };
+  /** A few elements one after the other, as the loop would take them. */
+  const writtenOut = (
+    body: Extract<Op['body'], { kind: 'reduction' }>,
+    operand: Atom,
+    axes: readonly number[],
+    reducedShape: readonly number[],
+    at: readonly Scalar[],
+  ): Scalar => {
+    const dtype = operand.aval.dtype;
+    let value = constant(body.initial(dtype), dtype);
+    for (let i = 0; i < count(reducedShape); i++) {
+      const inside = unravelled(int(i), reducedShape);
+      let kept = 0;
+      const index = operand.aval.shape.map((_, axis) => (axes.includes(axis) ? inside[axes.indexOf(axis)]! : at[kept++]!));
+      value = { kind: 'apply', apply: body.combine, operands: [value, elementOf(operand, index)], dtype };
+    }
+    return value;
   };
   const contracted = (
     body: Extract<Op['body'], { kind: 'contraction' }>,

@@ -2,14 +2,15 @@
  * From a traced program to an executable: simplify, fuse, schedule, place, emit.
  *
  * Pure, and without a clock: the same program gives the same executable, whatever the machine is doing. How far fusion goes is
- * decided once per program, as if nothing were donated, by the planned peak: the most fused form wins unless a less fused
- * one needs fewer bytes, and kernels are merged where that raises nothing. Donations change order and places only, so any donation choice can be asked for its peak.
+ * decided once per program, whatever is donated, by the planned peak: the most fused form wins unless a less fused one
+ * needs fewer bytes when nothing is donated, or as many then and fewer when everything is; and kernels are merged where
+ * that raises neither. Donations change order and places only, so any donation choice can be asked for its peak.
  * Depends on: core, ops, and every pass of this folder.
  */
 import { printAval } from '../core/aval.ts';
 import { isLiteral, type Program, type Variable } from '../core/program.ts';
 import type { Op } from '../ops/op.ts';
-import { analyse, argumentBytesOf, peakOf } from './analyse.ts';
+import { analyse, peakOf } from './analyse.ts';
 import { withinBudget, type Planned } from './budget.ts';
 import { makeBodies, type Bodies } from './control.ts';
 import { madeBy } from './copies.ts';
@@ -30,6 +31,8 @@ import { roundedBytes } from './storage.ts';
 /** How often a search is asked for every program: enough for a beam over a small graph's orders. */
 const looksAtOnce = 6;
 /** How often when somebody waits for the best plan; each time is a few milliseconds of work at most. */
+/** The same between two forms that need as much when nothing is donated. */
+const looksAtTies = 1;
 const patientLooks = 1000;
 /** The same for a plan that fits a budget without computing anything again. */
 const budgetLooks = 200;
@@ -56,7 +59,30 @@ export const fuseOnce = (program: Program<Op>): FusedProgram => fuseFlat(program
 /** How far one attempt goes. */
 type How = Pick<FuseOptions, 'eagerness' | 'merge'>;
 
-/** Attempts on one program, and what their plans need when nothing is donated. */
+/** Planned peaks of one form: when nothing is donated, and (asked for where that leaves two forms equal) when all is that outputs could take. */
+interface Peaks {
+  readonly kept: number;
+  readonly given: () => number;
+}
+
+const isBelow = (a: Peaks, b: Peaks): boolean => a.kept < b.kept || (a.kept === b.kept && a.given() < b.given());
+/** One kernel fewer is worth so much more memory at a peak that depends on donations. */
+const slack = 1.01;
+
+/** For each input whether an output of its bytes is left for it: which ones are donated in the end makes no difference to the kernels. */
+function takenOver(inputs: readonly Variable[], outputs: readonly Variable[], argumentCount: number): readonly boolean[] {
+  const left = new Map<number, number>();
+  for (const { aval } of outputs) left.set(roundedBytes(aval), (left.get(roundedBytes(aval)) ?? 0) + 1);
+  return inputs.map(({ aval }, i) => {
+    const bytes = roundedBytes(aval);
+    const count = left.get(bytes) ?? 0;
+    if (i >= argumentCount || bytes === 0 || count === 0) return false;
+    left.set(bytes, count - 1);
+    return true;
+  });
+}
+
+/** Attempts on one program, and what their plans need. */
 function formsOf(program: Program<Op>, flat: Flat) {
   const outputs = flat.outputs.map((atom) => {
     if (isLiteral(atom)) throw new Error('internal: runtime/compile: a literal output');
@@ -73,20 +99,24 @@ function formsOf(program: Program<Op>, flat: Flat) {
     return made;
   };
   const nothing = flat.inputs.map(() => false);
-  const peakFor = (form: FusedProgram): number => peakOf(layoutFor(form, nothing), flat.inputs);
+  const given = takenOver(flat.inputs, outputs, program.inputs.length);
+  const peaksOf = (form: FusedProgram): Peaks => ({
+    kept: peakOf(layoutFor(form, nothing), flat.inputs),
+    given: () => peakOf(layoutFor(form, given, looksAtTies), flat.inputs),
+  });
   const lowest = (forms: readonly FusedProgram[]): FusedProgram =>
-    forms.reduce((best, form) => (peakFor(form) < peakFor(best) ? form : best));
-  return { attempt, outputs, peakFor, lowest };
+    forms.reduce((best, form) => (isBelow(peaksOf(form), peaksOf(best)) ? form : best));
+  return { attempt, outputs, peaksOf, lowest };
 }
 
 function fuseFlat(program: Program<Op>, flat: Flat): FusedProgram {
-  const { attempt, outputs, peakFor, lowest } = formsOf(program, flat);
-  const least =
-    argumentBytesOf(flat.inputs) +
-    outputs.reduce((sum, variable) => sum + (flat.inputs.includes(variable) ? 0 : roundedBytes(variable.aval)), 0);
+  const { attempt, outputs, peaksOf, lowest } = formsOf(program, flat);
+  const made = outputs.filter((variable) => !flat.inputs.includes(variable));
+  const least = [...flat.inputs, ...made].reduce((sum, { aval }) => sum + roundedBytes(aval), 0);
   const whole = attempt({ eagerness: 'all', merge: 'all' });
-  if (peakFor(whole) <= least) return whole;
-  return lowest(lessFused(flat.equations.length).map((eagerness) => withMerges(eagerness, attempt, peakFor)));
+  const peaks = peaksOf(whole);
+  if (peaks.kept <= least && peaks.given() <= slack * peaksOf(attempt({ eagerness: 'all', merge: new Set() })).given()) return whole;
+  return lowest(lessFused(flat.equations.length).map((eagerness) => withMerges(eagerness, attempt, peaksOf)));
 }
 
 /** The same with all merges or none, for programs of which many are tried. */
@@ -108,18 +138,21 @@ const lessFused = (equations: number): readonly Eagerness[] =>
  * Merges kernels as long as that raises no peak: all at once if that does it, else by halves, down to the single ones that
  * have to stay apart.
  */
-function withMerges(eagerness: Eagerness, attempt: (how: How) => FusedProgram, peakFor: (form: FusedProgram) => number): FusedProgram {
+function withMerges(eagerness: Eagerness, attempt: (how: How) => FusedProgram, peaksOf: (form: FusedProgram) => Peaks): FusedProgram {
   let best = attempt({ eagerness, merge: new Set() });
   if (eagerness === 'none') return best;
   const whole = attempt({ eagerness, merge: 'all' });
   let accepted: ReadonlySet<Variable> = new Set();
   let attempts = 0;
+  let least = peaksOf(best);
   const accept = (more: readonly Variable[], form?: FusedProgram): void => {
     if (more.length === 0 || attempts++ > mostAttempts) return;
     const merge = new Set([...accepted, ...more]);
     const made = form ?? attempt({ eagerness, merge });
-    if (peakFor(made) <= peakFor(best)) {
+    const peaks = peaksOf(made);
+    if (peaks.kept < least.kept || (peaks.kept === least.kept && peaks.given() <= slack * least.given())) {
       [best, accepted] = [made, merge];
+      if (isBelow(peaks, least)) least = peaks;
       return;
     }
     if (more.length === 1) return;

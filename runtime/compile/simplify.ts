@@ -81,6 +81,16 @@ const withPlaceOf = (inner: Equation<Op>, outer: Equation<Op>): Equation<Op> => 
   ...((inner.role ?? outer.role) ? { role: inner.role ?? outer.role! } : {}),
 });
 
+/** Numbers things as they are met. */
+export function makeNumbers(): (one: unknown) => number {
+  const numbers = new Map<unknown, number>();
+  return (one) => {
+    const number = numbers.get(one) ?? numbers.size;
+    numbers.set(one, number);
+    return number;
+  };
+}
+
 /** Parameters as text; programs in them by their number. */
 export function makeParameterKey(numberOf: (program: object) => number): (parameter: Parameter) => string {
   const keyOf = (parameter: Parameter): string => {
@@ -96,12 +106,7 @@ export function makeParameterKey(numberOf: (program: object) => number): (parame
 
 function merged(flat: Flat): Flat {
   const stands = new Map<Variable, Atom>();
-  const numbers = new Map<unknown, number>();
-  const numberOf = (one: unknown): number => {
-    const number = numbers.get(one) ?? numbers.size;
-    numbers.set(one, number);
-    return number;
-  };
+  const numberOf = makeNumbers();
   const keyOf = (atom: Atom): string =>
     isLiteral(atom)
       ? `${Object.is(atom.literal, -0) ? '-0' : String(atom.literal)}:${atom.aval.dtype}:${atom.aval.shape.join()}`

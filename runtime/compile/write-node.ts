@@ -13,7 +13,7 @@ import type { Kernel } from './kernel.ts';
 import { inPlacePairs, maxOperands, Unfit, writeKernel, type Definitions, type Group, type Written } from './kernel-builder.ts';
 import { kernelKey } from './kernel-key.ts';
 import { visit } from './scalar-walk.ts';
-import { formOf, makeParameterKey } from './simplify.ts';
+import { formOf, makeNumbers, makeParameterKey } from './simplify.ts';
 
 export interface GroupOf extends Group {
   readonly control?: Equation<Op>;
@@ -25,16 +25,6 @@ interface Template {
   /** For each operand its position among what the group reads. */
   readonly reads: readonly number[];
   readonly target?: number;
-}
-
-/** Numbers things as they are met. */
-export function makeNumbers(): (one: unknown) => number {
-  const numbers = new Map<unknown, number>();
-  return (one) => {
-    const number = numbers.get(one) ?? numbers.size;
-    numbers.set(one, number);
-    return number;
-  };
 }
 
 export interface NodeWriter {

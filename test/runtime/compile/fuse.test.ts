@@ -142,6 +142,22 @@ describe('fusing', () => {
     assert.equal(shapesStored(flat).filter((shape) => shape === '32,48').length, 3);
   });
 
+  it('stores nothing of all pairs that one kernel can go through', () => {
+    const flat = flatOf(
+      ([p, m]) => {
+        const apart = p!.reshape([1, 64, 3]).sub(p!.reshape([64, 1, 3])) as Traced;
+        const squared = apart.mul(apart).sum(-1).add(1e-3);
+        const pull = (m as Traced).div(squared.mul(np.sqrt(squared)));
+        return [apart.mul(pull.reshape([64, 64, 1])).sum(1) as Value];
+      },
+      [
+        [64, 3],
+        [1, 64],
+      ],
+    );
+    assert.deepEqual(shapesStored(flat), ['64,3']);
+  });
+
   it('keeps of attention its weights only', () => {
     const program = trace(
       'attention',
