@@ -147,11 +147,11 @@ type AnyFunction = (...args: never[]) => unknown;
 export type OwnedFunction<F extends AnyFunction> = F & { dispose(): void };
 
 /** Runs a transformation of `f`: what it consumes for good while it is traced ends after the call, or with the trace around it. */
-function transformed(call: (...args: unknown[]) => unknown, args: readonly unknown[]): unknown {
-  if (currentInterpreter().run === undefined) return consuming(call, args, { donates: false });
+function transformed(call: (...args: unknown[]) => unknown, args: readonly unknown[], donates = false): unknown {
+  if (currentInterpreter().run === undefined) return consuming(call, args, { donates });
   const held: Value[] = [];
   try {
-    return holding(held, () => consuming(call, args, { donates: false }));
+    return holding(held, () => consuming(call, args, { donates }));
   } finally {
     for (const value of held) value.dispose();
   }
@@ -173,7 +173,8 @@ const transform =
   <O>(of: (f: (...args: unknown[]) => unknown, options?: O) => (...args: unknown[]) => unknown) =>
   <F extends AnyFunction>(f: F, options?: O): ((...args: Parameters<F>) => never) => {
     const call = of(asTraced(f), options);
-    return ((...args: unknown[]) => transformed(call, args)) as never;
+    // What these make is one program, which may write over what comes with its last reference.
+    return ((...args: unknown[]) => transformed(call, args, true)) as never;
   };
 
 type First<F extends AnyFunction> = Parameters<F>[0];
