@@ -8,7 +8,7 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import { readConfig, bytesOf, type Config } from './config.ts';
 import { fixOf } from './edits/fixes.ts';
-import { Store, type Snapshot } from './workspace/snapshots.ts';
+import { Store, type Snapshot, type Turns } from './workspace/snapshots.ts';
 import { models as builtIn } from './libraries/index.ts';
 import { configOf, createTexts, isSource, sourcesUnder } from './program/host.ts';
 import { createRegistry } from './program/program.ts';
@@ -145,9 +145,17 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     });
   };
 
-  const pause = (token: CancelToken) => async (): Promise<void> => {
-    await new Promise<void>((done) => setImmediate(done));
-    if (token.isCancelled) throw new Cancelled();
+  const turns = (token: CancelToken): Turns => {
+    const look = (): void => {
+      if (token.isCancelled) throw new Cancelled();
+    };
+    return {
+      look,
+      async pause() {
+        await new Promise<void>((done) => setImmediate(done));
+        look();
+      },
+    };
   };
 
   const findingsOf = async (
@@ -157,9 +165,9 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     override: Readonly<Record<string, SeveritySetting>>,
     silences: Map<string, number> | undefined,
   ): Promise<readonly Reported[]> => {
-    const snapshot = await store.snapshot(pause(token), [file]);
+    const snapshot = await store.snapshot(turns(token), [file]);
     const unit = snapshot.project.units.get(file);
-    return unit === undefined ? [] : runRules(snapshot, unit, settingsNow(), severityOf(override), silences);
+    return unit === undefined ? [] : runRules(snapshot, unit, settingsNow(), severityOf(override), silences, turns(token).look);
   };
 
   const functionsOf = async (
@@ -168,11 +176,12 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     token: CancelToken,
     naming: (file: string) => string,
   ): Promise<readonly FunctionFact[]> => {
-    const snapshot = await store.snapshot(pause(token), [file]);
+    const snapshot = await store.snapshot(turns(token), [file]);
     const unit = snapshot.project.units.get(file);
     if (unit === undefined || unit.libraries.size === 0) return [];
+    const { look } = turns(token);
     try {
-      const analysis = analysisOf({ ...snapshot.part(file), unit });
+      const analysis = analysisOf({ ...snapshot.part(file), unit, look });
       return staticPeaks(unit, analysis, settingsNow().budgetBytes).map(({ function: fn, bytes, fits }) => {
         const { start, end } = placeIn(texts, fn.span);
         return {
@@ -187,6 +196,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
         };
       });
     } catch (error) {
+      look();
       snapshot.fault('memory', error);
       return [];
     }
@@ -233,7 +243,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     async hover(token, file, position) {
       const store = storeOf(file);
       store.add(file);
-      const snapshot = await store.snapshot(pause(token), [file]);
+      const snapshot = await store.snapshot(turns(token), [file]);
       const unit = snapshot.project.units.get(file);
       if (unit === undefined) return undefined;
       const context = {
@@ -247,7 +257,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     async explain(token, file, wanted) {
       const store = storeOf(file);
       store.add(file);
-      const snapshot = await store.snapshot(pause(token), [file]);
+      const snapshot = await store.snapshot(turns(token), [file]);
       const unit = snapshot.project.units.get(file);
       const analysis = unit === undefined ? undefined : walked(snapshot, unit);
       return unit === undefined || analysis === undefined ? undefined : explainFunction(snapshot.project, unit, analysis, wanted);
@@ -255,7 +265,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     async life(token, file, position) {
       const store = storeOf(file);
       store.add(file);
-      const snapshot = await store.snapshot(pause(token), [file]);
+      const snapshot = await store.snapshot(turns(token), [file]);
       const unit = snapshot.project.units.get(file);
       return unit === undefined
         ? undefined
@@ -264,7 +274,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     async occurrences(token, file, position) {
       const store = storeOf(file);
       store.add(file);
-      const snapshot = await store.snapshot(pause(token), [file]);
+      const snapshot = await store.snapshot(turns(token), [file]);
       const unit = snapshot.project.units.get(file);
       const found = unit === undefined ? undefined : occurrencesAt(unit, positionIn(unit, position), texts.read(file) ?? '');
       return found?.map(({ span, writes }) => ({ ...placeIn(texts, span), writes }));
@@ -285,12 +295,12 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       const functions: FunctionFact[] = [];
       const silences = new Map<string, number>();
       for (const [store, list] of byStore) {
-        await store.snapshot(pause(never), list);
+        await store.snapshot(turns(never), list);
         for (const file of list) {
           diagnostics.push(...render(file, await findingsOf(store, file, never, override, silences), naming));
           functions.push(...(await functionsOf(store, file, never, naming)));
         }
-        for (const [reason, count] of (await store.snapshot(pause(never), list)).facts.silences)
+        for (const [reason, count] of (await store.snapshot(turns(never), list)).facts.silences)
           silences.set(reason, (silences.get(reason) ?? 0) + count);
       }
       return { version: 1, files: files.length, diagnostics, functions, ...(explainSilence ? { silence: silenceList(silences) } : {}) };

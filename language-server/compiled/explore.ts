@@ -37,6 +37,7 @@ export interface ExploreOptions {
   /** Units to start from; others are walked when they are called. */
   readonly units: readonly Unit[];
   readonly checkpointed?: FunctionId;
+  readonly look?: (() => void) | undefined;
   /** Of the same project, and made with the same models and nothing checkpointed. */
   readonly walks?: Walks;
 }
@@ -63,7 +64,7 @@ export function explore(options: ExploreOptions): Exploration {
 
 function fromRoot(
   fn: LoweredFunction,
-  { project, checkpointed }: ExploreOptions,
+  { project, checkpointed, look }: ExploreOptions,
   shared: Places,
   models: ReadonlyMap<string, LibraryModel>,
 ): Walked {
@@ -79,6 +80,7 @@ function fromRoot(
       prefix,
       places: shared,
       eventLimit: eventsPerWalk,
+      look,
       ...(checkpointed === undefined ? {} : { checkpointed }),
     });
     run.root(fn);

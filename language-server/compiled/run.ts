@@ -74,6 +74,8 @@ export interface RunOptions {
   readonly prefix: readonly BlockId[];
   readonly places: Places;
   readonly eventLimit: number;
+  /** Asked every few events; throws when nobody wants the answer any more. */
+  readonly look?: (() => void) | undefined;
   /** Functions to be wrapped in `checkpoint`, to see what that would save. */
   readonly checkpointed?: FunctionId;
 }
@@ -82,6 +84,7 @@ class TooLong extends Error {}
 
 const roundsOfUnknownLoops = 5;
 const plansPerFunction = 6;
+const eventsPerLook = 32;
 
 export class Run {
   readonly ledger = new Ledger();
@@ -101,6 +104,8 @@ export class Run {
   private readonly open = new Set<Settling>();
   private serial = 0;
   private events = 0;
+  /** Nobody wants the answer any more: whatever a rule or a library makes of the exception, the walk ends. */
+  private stopped: { readonly why: unknown } | undefined;
 
   constructor(options: RunOptions) {
     this.options = options;
@@ -118,6 +123,18 @@ export class Run {
       }
       for (const { reads } of this.open) this.ledger.leftOpen(reads);
     });
+    if (this.stopped !== undefined) throw this.stopped.why;
+  }
+
+  private look(): void {
+    if (this.stopped === undefined) {
+      try {
+        this.options.look?.();
+      } catch (why) {
+        this.stopped = { why };
+      }
+    }
+    if (this.stopped !== undefined) throw this.stopped.why;
   }
 
   private call(fn: LoweredFunction, environment: Environment): void {
@@ -170,6 +187,7 @@ export class Run {
       project: this.options.project,
       tick: () => {
         if (++this.events > this.options.eventLimit) throw new TooLong('the walk is too long');
+        if (this.events % eventsPerLook === 0 || this.stopped !== undefined) this.look();
       },
       decide: (fn, block, choices, stays, round) => this.decide(fn, block, choices, stays, round),
       callLibrary: (call) => (call.library === 'standard' ? callStandard(call) : this.callLibrary(library, call)),

@@ -140,7 +140,7 @@ export class Walker {
     const fn = this.world.project.function(id);
     const declared = fn === undefined || fn.kind === 'arrow' || fn.kind === 'fields' ? '' : fn.name.slice(fn.name.lastIndexOf('.') + 1);
     const facts = { function: id, environment, name: declared };
-    Object.defineProperty(call, 'name', { get: () => facts.name });
+    naming(call, declared);
     return closure(facts, call);
   }
 
@@ -696,10 +696,16 @@ export class Walker {
 
 const mostRounds = 70;
 
+/** What the runtime reads as a function's name; an accessor would give every closure a form of its own. */
+const naming = (call: AnyFunction, name: string): void => void Object.defineProperty(call, 'name', { value: name, configurable: true });
+
 /** An arrow gets the name of the first variable or property that it is the value of. */
 function nameClosure(value: unknown, name: string | undefined): void {
   const facts = closureFacts(value);
-  if (facts !== undefined && facts.name === '' && name !== undefined) facts.name = name;
+  if (facts !== undefined && facts.name === '' && name !== undefined) {
+    facts.name = name;
+    naming(value as AnyFunction, name);
+  }
 }
 
 const moduleIdOf = (fn: LoweredFunction): FunctionId => `${fn.file}#`;

@@ -24,6 +24,13 @@ export const consumes = (walk: Walk, library: string): boolean => modelOf(walk, 
 
 /** Every object with a life that a value leads to, through trees (not through closures). */
 export function leaves(state: State, value: Value, visit: (id: ObjectId, node: Node, life: Life) => void, deep = 6): void {
+  const top = state.node(value);
+  if (top === undefined) return;
+  // Most values are one array, or hold nothing.
+  if (value.kind === 'object' && top.fields.size === 0 && top.pool.length === 0) {
+    if (top.life !== undefined && deep >= 0) visit(value.id, top, top.life);
+    return;
+  }
   const seen = new Set<ObjectId>();
   const go = (v: Value, depth: number): void => {
     if (v.kind === 'marked') return go(v.of, depth);
@@ -61,7 +68,7 @@ export function named(life: Life): Named {
 
 export function setLife(state: State, id: ObjectId, patch: Partial<Life>): void {
   const node = state.get(id);
-  if (node?.life !== undefined) state.put(id, { ...node, life: { ...node.life, ...patch } });
+  if (node?.life !== undefined) state.put(id, { ...node, life: Object.assign({ ...node.life }, patch) });
 }
 
 export interface Use {

@@ -25,6 +25,7 @@ export function callEvent(engine: Engine, state: State, event: CallEvent, type: 
 
 /** Arguments in order; a spread of known length is taken apart. */
 export function argumentsOf(state: State, event: CallEvent): readonly Value[] {
+  if (!event.arguments.some(({ spread }) => spread)) return event.arguments.map(({ local }) => state.local(local));
   return event.arguments.flatMap((argument) => {
     const value = state.local(argument.local);
     if (!argument.spread) return [value];

@@ -354,9 +354,13 @@ export class Collector {
 }
 
 /** What several walks of one project found out together. */
-export function factsOf(project: Project, collectors: readonly Collector[]): Facts {
+export function factsOf(project: Project, collectors: readonly Collector[], look: () => void = () => undefined): Facts {
   const all = new Collector();
   const wrong = new Set(collectors.flatMap((collector) => collector.faultyPlaces));
-  for (const collector of collectors) all.absorb(collector, wrong);
+  for (const collector of collectors) {
+    look();
+    all.absorb(collector, wrong);
+  }
+  look();
   return all.facts(callersInText(project));
 }

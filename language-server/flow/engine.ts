@@ -54,5 +54,7 @@ export type { Event };
 
 /** Continues each normal exit; passes throws on. */
 export function then(exits: readonly Exit[], next: (state: State, value: Value) => readonly Exit[]): readonly Exit[] {
+  const [only] = exits;
+  if (only !== undefined && exits.length === 1 && only.kind === 'return') return next(only.state, only.value);
   return exits.flatMap((exit) => (exit.kind === 'throw' ? [exit] : next(exit.state, exit.value)));
 }

@@ -22,8 +22,8 @@ const statesPerRound = 4;
 export interface Running {
   readonly models?: readonly LibraryModel[];
   readonly limits?: Limits;
-  /** Asked between entries; true stops the walk. */
-  readonly cancelled?: () => boolean;
+  /** Asked every few steps; throws when nobody wants the answer any more. */
+  readonly look?: () => void;
 }
 
 export interface Walked {
@@ -32,10 +32,13 @@ export interface Walked {
   readonly entries: Iterable<FunctionId>;
 }
 
+const walkerOf = (project: Project, collector: Collector, { models, limits, look }: Running): Walker =>
+  new Walker(project, collector, models, limits ?? defaultLimits, look);
+
 /** The entries of one file: its top level, exported functions, classes and compiled functions. */
 export function walkUnit(project: Project, unit: Unit, running: Running = {}): Walked {
   const collector = new Collector(unit.file);
-  const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
+  const walker = walkerOf(project, collector, running);
   return { collector, entries: entriesOf(walker, collector, unit) };
 }
 
@@ -62,7 +65,7 @@ export function walkLeftovers(
   running: Running = {},
 ): Walked {
   const collector = new Collector(`${unit.file} rest`);
-  const walker = new Walker(project, collector, running.models, running.limits ?? defaultLimits);
+  const walker = walkerOf(project, collector, running);
   return { collector, entries: leftoversOf(project, walker, collector, unit, visited, created) };
 }
 

@@ -19,6 +19,8 @@ interface FunctionShape {
   readonly inLoop: ReadonlySet<BlockId>;
 }
 
+const stepsPerLook = 16;
+
 export function runFunction(walker: Walker, start: State, fn: LoweredFunction): readonly Exit[] {
   const shape = shapeOf(fn);
   const exits: Exit[] = [];
@@ -91,7 +93,7 @@ function runBlock(
   };
   for (let i = from; i < block.events.length; i++) {
     walker.steps++;
-    walker.total++;
+    if (++walker.total % stepsPerLook === 0) walker.look();
     const event = block.events[i]!;
     if (block.handler !== undefined && (event.kind === 'await' || (event.kind === 'call' && event.callee.kind === 'value'))) {
       const other = state.fork();

@@ -8,7 +8,7 @@
  */
 import type { FunctionId, Local, LoweredFunction, Span } from '../lower/ir.ts';
 import { forEachId, mapValue, merged } from './references.ts';
-import { anonymous, hostValue, nodeKey, objectValue, type Node, type ObjectId, type Value } from './values.ts';
+import { anonymous, heapKey, hostValue, objectValue, type Node, type ObjectId, type Value } from './values.ts';
 
 export interface Frame {
   readonly fn: LoweredFunction;
@@ -332,12 +332,12 @@ export class State {
   key(live: ReadonlySet<Local> | undefined, withFacts: boolean): string {
     const parts: string[] = [];
     const { locals } = this.frame;
-    for (const local of [...locals.keys()].sort((a, b) => a - b))
-      if (live === undefined || live.has(local)) parts.push(`${local}${locals.get(local)!.key}`);
-    parts.push('|');
-    for (const id of [...this.heap.keys()].sort()) parts.push(id, nodeKey(this.heap.get(id)!, this.base));
-    parts.push('|', [...this.lost.keys()].sort().join());
-    if (withFacts)
+    if (live === undefined || live.size > 0)
+      for (const local of [...locals.keys()].sort((a, b) => a - b))
+        if (live === undefined || live.has(local)) parts.push(`${local}${locals.get(local)!.key}`);
+    parts.push('|', heapKey(this.heap, this.base), '|');
+    if (this.lost.size > 0) parts.push([...this.lost.keys()].sort().join());
+    if (withFacts && this.facts.size > 0)
       parts.push(
         '|',
         [...this.facts]
@@ -351,19 +351,36 @@ export class State {
 }
 
 function copyFrame(frame: Frame): Frame {
-  return { ...frame, locals: new Map(frame.locals), readLater: [...frame.readLater], yields: [...frame.yields] };
+  const { fn, environment, context, parent, repeated, callSpan, self, awaited, passedDead } = frame;
+  // Spelt out: made for every path and call.
+  return {
+    fn,
+    locals: new Map(frame.locals),
+    environment,
+    context,
+    parent,
+    repeated,
+    callSpan,
+    self,
+    readLater: [...frame.readLater],
+    awaited,
+    passedDead,
+    yields: [...frame.yields],
+  };
 }
 
+/** The same frame when nothing in it changes. */
 function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
-  const locals = new Map<Local, Value>();
-  for (const [local, value] of frame.locals) locals.set(local, map(value));
-  return {
-    ...frame,
-    locals,
-    yields: frame.yields.map(map),
-    self: frame.self === undefined ? undefined : map(frame.self),
-    parent: frame.parent === undefined ? undefined : mapFrame(frame.parent, map),
-  };
+  let locals: Map<Local, Value> | undefined;
+  for (const [local, value] of frame.locals) {
+    const next = map(value);
+    if (next !== value) (locals ??= new Map(frame.locals)).set(local, next);
+  }
+  const yields = mapList(frame.yields, map);
+  const self = frame.self === undefined ? undefined : map(frame.self);
+  const parent = frame.parent === undefined ? undefined : mapFrame(frame.parent, map);
+  if (locals === undefined && yields === frame.yields && self === frame.self && parent === frame.parent) return frame;
+  return { ...frame, locals: locals ?? frame.locals, yields: [...yields], self, parent };
 }
 
 /** The same list when nothing in it changes. */

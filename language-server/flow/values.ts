@@ -134,26 +134,66 @@ export interface Node {
   readonly escaped?: boolean;
 }
 
-const keys = new WeakMap<Node, string>();
-const shortKeys = new WeakMap<object, Map<string, string>>();
+const keys = new WeakMap<Node, number>();
 
-/** Equal keys, equal nodes among those of one `walk`. */
-export function nodeKey(node: Node, walk: object): string {
+/** Small numbers for long texts that are compared often: equal numbers, equal texts. */
+interface Numbers {
+  readonly nodes: Map<string, number>;
+  readonly ids: Map<ObjectId, number>;
+  /** By id and node. */
+  readonly entries: Map<number, number>;
+}
+const numbersOf = new WeakMap<object, Numbers>();
+const mostNodes = 2 ** 26;
+
+/** Equal keys, equal heaps among those of one `walk`, in whatever order they were filled. */
+export function heapKey(heap: ReadonlyMap<ObjectId, Node>, walk: object): string {
+  let numbers = numbersOf.get(walk);
+  if (numbers === undefined) {
+    numbers = { nodes: new Map(), ids: new Map(), entries: new Map() };
+    numbersOf.set(walk, numbers);
+  }
+  const found = new Uint32Array(heap.size);
+  let i = 0;
+  for (const [id, node] of heap) found[i++] = numberOf(numbers.entries, numberOf(numbers.ids, id) * mostNodes + nodeKey(node, numbers));
+  return found.sort().join();
+}
+
+function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
+  let number = numbers.get(key);
+  if (number === undefined) {
+    number = numbers.size;
+    numbers.set(key, number);
+  }
+  return number;
+}
+
+function fieldsKey(fields: Node['fields']): string {
+  let text = '';
+  for (const [name, value] of fields) text += `${name}:${value.key},`;
+  return text;
+}
+
+function nodeKey(node: Node, numbers: Numbers): number {
   const known = keys.get(node);
   if (known !== undefined) return known;
   const life = node.life;
-  const text = `${node.shape}${node.many ? '*' : ''}${node.open ? '…' : ''}{${[...node.fields].map(([k, v]) => `${k}:${v.key}`).join(',')}|${node.pool.map((v) => v.key).join(',')}}${
+  const text = `${node.shape}${node.many ? '*' : ''}${node.open ? '…' : ''}{${fieldsKey(node.fields)}|${node.pool.length === 0 ? '' : node.pool.map((v) => v.key).join(',')}}${
     life === undefined
       ? ''
       : `<${life.dead ? life.death : 'held'}${life.diedAt?.start ?? ''} ${life.refs} ${life.escaped ? 'e' : ''} ${life.scope} ${life.opened ? 'o' : ''}${life.empty ? '0' : ''} ${life.watches.join()} ${life.lastRef?.start ?? ''} ${life.made?.start ?? ''}>`
-  }${(node.pending ?? []).map((p) => p.id).join()}`;
-  // Texts are long and compared often: equal texts share a short name.
-  const names = shortKeys.get(walk) ?? new Map<string, string>();
-  shortKeys.set(walk, names);
-  const short = names.get(text) ?? `#${names.size}`;
-  names.set(text, short);
-  keys.set(node, short);
-  return short;
+  }${node.pending === undefined ? '' : node.pending.map((p) => p.id).join()}`;
+  const number = numberOf(numbers.nodes, text);
+  keys.set(node, number);
+  return number;
+}
+
+/** A callback that was left for later. */
+export interface Later {
+  readonly value: Value;
+  readonly key: string;
+  /** It is called again and again: a listener. */
+  readonly often: boolean;
 }
 
 export const emptyFields: ReadonlyMap<string, Value> = new Map();

@@ -49,7 +49,16 @@ export class Walker implements Engine {
     return this.total > this.limits.stepsPerUnit;
   }
 
-  constructor(project: Project, collector: Collector, models: readonly LibraryModel[] = builtIn, limits: Limits = defaultLimits) {
+  readonly look: () => void;
+
+  constructor(
+    project: Project,
+    collector: Collector,
+    models: readonly LibraryModel[] = builtIn,
+    limits: Limits = defaultLimits,
+    look: () => void = () => undefined,
+  ) {
+    this.look = look;
     this.project = project;
     this.collector = collector;
     this.models = new Map(models.map((model) => [model.id, model]));

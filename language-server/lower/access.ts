@@ -6,9 +6,11 @@
 import ts from 'typescript';
 import { bare, copy, expression, external, literal, self, wellKnown } from './expressions.ts';
 import type { Lowering } from './function.ts';
-import type { Argument, BlockId, Callee, Event, Key, Local, TypeFact } from './ir.ts';
+import type { Argument, BlockId, CallEvent, Callee, Key, Local, TypeFact } from './ir.ts';
 
 const K = ts.SyntaxKind;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A property, index or call; an optional link anywhere in the chain ends the whole chain with undefined. */
 export function chain(fn: Lowering, node: ts.CallExpression | ts.PropertyAccessExpression | ts.ElementAccessExpression): Local {
@@ -36,15 +38,12 @@ export function link(fn: Lowering, node: ts.Expression, short: BlockId | undefin
   const key = keyOf(fn, node);
   const to = fn.temporary(fn.type(node));
   const callee = fn.file.resolver.member(node, 'get');
-  fn.graph.emit({
-    kind: 'property',
-    to,
-    object: target,
-    key,
-    pattern: false,
-    span: fn.span(node),
-    ...(callee === undefined ? {} : { callee }),
-  });
+  const span = fn.span(node);
+  fn.graph.emit(
+    callee === undefined
+      ? { kind: 'property', to, object: target, key, pattern: false, span }
+      : { kind: 'property', to, object: target, key, pattern: false, span, callee },
+  );
   return to;
 }
 
@@ -95,7 +94,8 @@ export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, s
     args.push({ local: expression(fn, value), spread: ts.isSpreadElement(argument), span: fn.span(argument) });
   }
   const to = fn.temporary(yielded(fn, node, callee));
-  const event: Event = {
+  // Set one by one: three spreads took more time than all else of a call.
+  const event: Writable<CallEvent> = {
     kind: 'call',
     to,
     callee,
@@ -103,10 +103,10 @@ export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, s
     construct,
     span: fn.span(node),
     nameSpan: fn.span(nameNode),
-    ...(fnLocal === undefined ? {} : { function: fnLocal }),
-    ...(receiver === undefined ? {} : { receiver }),
-    ...(key === undefined ? {} : { key }),
   };
+  if (fnLocal !== undefined) event.function = fnLocal;
+  if (receiver !== undefined) event.receiver = receiver;
+  if (key !== undefined) event.key = key;
   fn.graph.emit(event);
   return to;
 }
@@ -121,7 +121,7 @@ function methodOfThis(fn: Lowering, target: ts.Expression): Callee | undefined {
 
 /** The type of a call; where arguments of no type hide it, a library's declaration may still say that it is an array. */
 function yielded(fn: Lowering, node: ts.CallExpression | ts.NewExpression, callee: Callee): TypeFact {
-  const type = fn.type(node);
+  const type = fn.typeOfCall(node);
   if (type.holds !== 'unknown' || callee.kind !== 'library' || callee.library === 'standard') return type;
   const { checker, types } = fn.file;
   const declaration = checker.getResolvedSignature(node)?.declaration;

@@ -193,14 +193,14 @@ export function identifier(fn: Lowering, node: ts.Identifier): Local {
   if (symbol !== undefined) {
     const place = fn.find(symbol);
     if (place !== undefined && 'local' in place) {
-      const to = fn.temporary(fn.type(node));
+      const to = fn.temporary(fn.typeOfName(node, symbol));
       copy(fn, node, to, place.local);
       return to;
     }
     const meaning = fn.file.resolver.meaning(node);
     if (meaning !== undefined) return external(fn, node, meaning.model.id, meaning.name);
     if (place !== undefined) {
-      const to = fn.temporary(fn.type(node));
+      const to = fn.temporary(fn.typeOfName(node, symbol));
       fn.graph.emit({ kind: 'outer', to, variable: place.variable, span: fn.span(node) });
       return to;
     }
@@ -210,7 +210,8 @@ export function identifier(fn: Lowering, node: ts.Identifier): Local {
 
 export function external(fn: Lowering, node: ts.Node, library: string | undefined, name: string): Local {
   const to = fn.temporary(fn.type(node));
-  fn.graph.emit({ kind: 'external', to, name, span: fn.span(node), ...(library === undefined ? {} : { library }) });
+  const span = fn.span(node);
+  fn.graph.emit(library === undefined ? { kind: 'external', to, name, span } : { kind: 'external', to, name, span, library });
   return to;
 }
 

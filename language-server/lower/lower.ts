@@ -23,6 +23,8 @@ export interface LoweringInput {
   readonly facts: TypeFacts;
   readonly models: readonly LibraryModel[];
   readonly naming: Naming;
+  /** Asked at every statement; throws when nobody wants the answer any more. */
+  readonly look?: () => void;
   /** What was lowered before of a function that is as it was, with all that it contains. */
   kept?(id: FunctionId): { readonly functions: readonly LoweredFunction[]; readonly classes: readonly LoweredClass[] } | undefined;
 }
@@ -75,6 +77,9 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     checker,
     types,
     resolver,
+    look: input.look ?? (() => undefined),
+    steady: new Map(),
+    narrowed: new Set(),
     idOf: (node) => naming.idOf(node) ?? `${moduleId}?${node.pos}`,
     classId: (node) => naming.classId(node) ?? `${moduleId}?${node.pos}`,
     moduleVariable(symbol) {

@@ -25,6 +25,16 @@ const compound: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [K.CaretEqualsToken, '^'],
 ]);
 
+/** Tests that may say more of a type that is no union. */
+const narrowing: ReadonlySet<ts.SyntaxKind> = new Set([
+  K.InstanceOfKeyword,
+  K.InKeyword,
+  K.EqualsEqualsToken,
+  K.EqualsEqualsEqualsToken,
+  K.ExclamationEqualsToken,
+  K.ExclamationEqualsEqualsToken,
+]);
+
 export function binary(fn: Lowering, node: ts.BinaryExpression): Local {
   const kind = node.operatorToken.kind;
   if (kind === K.EqualsToken) {
@@ -63,6 +73,7 @@ export function binary(fn: Lowering, node: ts.BinaryExpression): Local {
   }
   const left = expression(fn, node.left);
   const right = expression(fn, node.right);
+  if (narrowing.has(kind)) for (const tested of [node.left, node.right]) fn.tested(tested);
   const to = fn.temporary();
   fn.graph.emit({ kind: 'binary', to, operator: ts.tokenToString(kind) ?? '?', left, right, span: fn.span(node) });
   return to;

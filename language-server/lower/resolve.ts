@@ -292,6 +292,8 @@ export function createResolver(
         const id = declaration === undefined ? undefined : classOf(declaration);
         return id === undefined ? { kind: 'value', name: 'super' } : { kind: 'class', class: id };
       }
+      // Resolved first: what is asked below is then known to the checker.
+      if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(target)) checker.getResolvedSignature(node);
       const named = meaning(target);
       if (named !== undefined) return { kind: 'library', library: named.model.id, name: named.name };
       if (ts.isPropertyAccessExpression(target) || ts.isElementAccessExpression(target)) {

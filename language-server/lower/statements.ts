@@ -38,25 +38,8 @@ export function statements(fn: Lowering, list: readonly ts.Statement[], scope: t
     fn.graph.handler = handler;
     fn.graph.fresh();
   }
-  const locals = [...fn.names.entries()]
-    .filter(([symbol]) => symbol.declarations?.some((d) => scopeOf(d) === scope))
-    .map(([, local]) => local);
+  const locals = fn.endingWith.get(scope) ?? [];
   if (locals.length > 0 && !ts.isSourceFile(scope)) fn.graph.emit({ kind: 'exit', locals, span: fn.span(scope) });
-}
-
-/** The block whose end ends a name's life. */
-function scopeOf(declaration: ts.Node): ts.Node | undefined {
-  if (ts.isParameter(declaration) || ts.isFunctionDeclaration(declaration)) return undefined;
-  return ts.findAncestor(
-    declaration,
-    (node) =>
-      ts.isBlock(node) ||
-      ts.isSourceFile(node) ||
-      ts.isCaseBlock(node) ||
-      ts.isForStatement(node) ||
-      ts.isForOfStatement(node) ||
-      ts.isForInStatement(node),
-  );
 }
 
 function predeclare(fn: Lowering, name: ts.BindingName, kind: LocalFact['kind']): void {
@@ -71,6 +54,7 @@ function kindOf(list: ts.VariableDeclarationList): LocalFact['kind'] {
 }
 
 export function one(fn: Lowering, node: ts.Statement, labels: readonly string[]): void {
+  fn.file.look();
   if (fn.machine !== undefined && instructed(fn.machine, node)) return;
   if (ts.isBlock(node)) return statements(fn, node.statements, node);
   if (ts.isExpressionStatement(node)) {
@@ -326,6 +310,8 @@ function attempt(fn: Lowering, node: ts.TryStatement): void {
 
 function choose(fn: Lowering, node: ts.SwitchStatement, labels: readonly string[]): void {
   const value = expression(fn, node.expression);
+  for (const tested of [node.expression, ...node.caseBlock.clauses.flatMap((clause) => (ts.isCaseClause(clause) ? clause.expression : []))])
+    fn.tested(tested);
   const after = fn.graph.block();
   const bodies = node.caseBlock.clauses.map(() => fn.graph.block());
   let fallback = after;

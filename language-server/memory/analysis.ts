@@ -14,6 +14,8 @@ export interface Asked {
   readonly project: Project;
   readonly unit: Unit;
   shared<T>(key: symbol, make: () => T): T;
+  /** Asked in long work; throws when nobody wants the answer any more. */
+  readonly look?: () => void;
 }
 
 export interface Analysis {
@@ -32,7 +34,7 @@ const walksKey = Symbol('walks');
 const keys = new Map<string, symbol>();
 
 /** The analysis of one file: walked from its own functions and from the files that call into it. */
-export function analysisOf({ project, unit, shared }: Asked): Analysis {
+export function analysisOf({ project, unit, shared, look }: Asked): Analysis {
   const key = keys.get(unit.file) ?? Symbol(unit.file);
   keys.set(unit.file, key);
   return shared(key, () =>
@@ -44,6 +46,7 @@ export function analysisOf({ project, unit, shared }: Asked): Analysis {
         shared(callersKey, () => callers(project)),
       ),
       shared(walksKey, () => newWalks(project)),
+      look,
     ),
   );
 }
@@ -82,8 +85,8 @@ function callers(project: Project): ReadonlyMap<string, ReadonlySet<string>> {
 
 export const spanKey = ({ file, start, end }: Span): string => `${file}:${start}:${end}`;
 
-export function analyse(project: Project, from: readonly Unit[] = [...project.units.values()], walks?: Walks): Analysis {
-  const exploration = explore({ project, models, units: from.filter(worthWalking), ...(walks === undefined ? {} : { walks }) });
+export function analyse(project: Project, from: readonly Unit[] = [...project.units.values()], walks?: Walks, look?: () => void): Analysis {
+  const exploration = explore({ project, models, units: from.filter(worthWalking), look, ...(walks === undefined ? {} : { walks }) });
   const byCall = new Map<string, Map<string, ShapedCall>>();
   const byJit = new Map<string, ShapedCall[]>();
   const captured = new Map<string, CapturedUse>();

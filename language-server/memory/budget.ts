@@ -20,6 +20,7 @@ export interface Crossing {
 
 export function crossings(project: Project, { exploration }: Analysis, projectBudget: number | undefined): readonly Crossing[] {
   const found = new Map<string, Crossing>();
+  if (projectBudget === undefined && !hasBudgets(project)) return [];
   for (const { ledger } of exploration.runs) {
     for (const crossing of crossingsIn(project, ledger, projectBudget)) {
       const at = `${spanKey(crossing.span)} ${crossing.budgetOf}`;
@@ -27,6 +28,18 @@ export function crossings(project: Project, { exploration }: Analysis, projectBu
     }
   }
   return [...found.values()];
+}
+
+const budgeted = new WeakMap<Project, boolean>();
+
+function hasBudgets(project: Project): boolean {
+  const known = budgeted.get(project);
+  if (known !== undefined) return known;
+  const found = [...project.units.values()].some(
+    ({ budgetBytes, functions }) => budgetBytes !== undefined || [...functions.values()].some((fn) => fn.budgetBytes !== undefined),
+  );
+  budgeted.set(project, found);
+  return found;
 }
 
 /** The first crossing of each budget in one walk. */

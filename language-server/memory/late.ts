@@ -23,17 +23,23 @@ export interface LateFree {
   readonly savesBytes: number;
 }
 
-export function lateFrees({ exploration }: Analysis, minBytes: number): readonly LateFree[] {
+/** Of the arrays that `file` declares. */
+export function lateFrees({ exploration }: Analysis, minBytes: number, file: string): readonly LateFree[] {
   const found = new Map<string, LateFree>();
   const usedLater = new Set<string>();
   for (const { ledger, ended } of exploration.runs) {
     if (ended !== undefined) continue;
+    const lives = ledger.lives.filter(
+      ({ bytes, freed, declaration }) =>
+        typeof bytes === 'number' && bytes >= minBytes && freed !== undefined && declaration?.file === file,
+    );
+    if (lives.length === 0) continue;
     // The peak may be elsewhere where something of unknown size is alive.
     if (ledger.moments.some(({ exact }) => !exact)) continue;
     const moments = series(ledger);
     const top = highest(moments);
     if (top === undefined) continue;
-    for (const life of ledger.lives) {
+    for (const life of lives) {
       const { bytes, freed, declaration, name } = life;
       if (typeof bytes !== 'number' || bytes < minBytes || freed === undefined || declaration === undefined || name === undefined) continue;
       const at = spanKey(declaration);

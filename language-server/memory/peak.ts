@@ -41,7 +41,10 @@ export function staticPeaks(unit: Unit, { exploration }: Analysis, projectBudget
     if (known === undefined || bytes === undefined || (known.bytes !== undefined && larger(bytes, known.bytes)))
       best.set(id, { bytes, at });
   };
-  for (const { ledger } of exploration.runs) {
+  for (const { ledger, calls, reached } of exploration.runs) {
+    // Walks of other files that never came by.
+    const here = [...reached, ...calls.map((call) => call.function.target)].some((id) => id !== undefined && unit.functions.has(id));
+    if (!here) continue;
     for (const { inUse, exact, duringBytes, activations, at, target } of ledger.moments) {
       const bytes = exact ? plus(inUse, duringBytes) : undefined;
       for (const id of new Set(activations.map((activation) => ledger.activations[activation]!.function))) note(id, bytes, at);

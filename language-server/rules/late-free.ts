@@ -12,8 +12,7 @@ export const rule: Rule = {
 The peak of a program is the sum of what is alive at one moment. An array whose last use lies before the peak, and which is
 freed only after it, raises the peak for nothing: dispose it after its last use, or end its \`using\` block there.`,
   *check(context) {
-    for (const late of lateFrees(analysisOf(context), context.settings.minBytes)) {
-      if (late.declaration.file !== context.unit.file) continue;
+    for (const late of lateFrees(analysisOf(context), context.settings.minBytes, context.unit.file)) {
       yield {
         span: late.declaration,
         message: `\`${late.name}\` (${writeBytes(late.bytes)}) stays alive across the peak though its last use is before it: freeing it there lowers the peak by ${writeBytes(late.savesBytes)}`,

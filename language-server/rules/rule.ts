@@ -64,6 +64,8 @@ export interface RuleContext {
   silent(reason: string): void;
   /** Work shared between rules of one check (shapes, plans), made once by `make`, by key. */
   shared<T>(key: symbol, make: () => T): T;
+  /** Asked in long work; throws when nobody wants the answer any more. */
+  readonly look?: () => void;
 }
 
 /** Source with carets under the expected findings (`//     ^^^ error: text`), and source that must stay silent. */

@@ -22,6 +22,7 @@ export function runRules(
   settings: Settings,
   severityOf: (rule: string, own: Severity) => SeveritySetting,
   silences: Map<string, number> | undefined,
+  look: () => void,
 ): readonly Reported[] {
   const { facts } = snapshot;
   const { project, shared } = snapshot.part(unit.file);
@@ -36,6 +37,7 @@ export function runRules(
       unit,
       settings,
       shared,
+      look,
       observations: here(facts.observations),
       calls: here(facts.calls),
       allCalls: facts.calls,
@@ -44,11 +46,14 @@ export function runRules(
       silent: (reason) => void silences?.set(`${rule.id}: ${reason}`, (silences.get(`${rule.id}: ${reason}`) ?? 0) + 1),
     };
     try {
+      look();
       for (const finding of rule.check(context)) {
+        look();
         const severity = severityOf(rule.id, finding.severity ?? rule.severity);
         if (severity !== 'off') found.push({ rule: rule.id, severity, finding });
       }
     } catch (error) {
+      look();
       snapshot.fault(`rule ${rule.id}`, error);
     }
   }

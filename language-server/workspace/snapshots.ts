@@ -17,8 +17,13 @@ import { importsOf } from '../program/imports.ts';
 import { createProgram, type Registry, type TypedProgram, type TypeFacts } from '../program/program.ts';
 import { reachable } from '../program/reach.ts';
 
-/** Lets others work, and throws when the work is no longer wanted. */
-export type Pause = () => Promise<void>;
+/** How long work goes on: both throw when it is no longer wanted. */
+export interface Turns {
+  /** Lets others work. */
+  pause(): Promise<void>;
+  /** Only looks: cheap enough for every few steps. */
+  look(): void;
+}
 
 const sliceMs = 8;
 
@@ -84,7 +89,7 @@ export class Store {
   }
 
   /** The state of things now; at least `wanted` and what they reach is analysed. */
-  async snapshot(pause: Pause, wanted: readonly string[]): Promise<Snapshot> {
+  async snapshot(turns: Turns, wanted: readonly string[]): Promise<Snapshot> {
     const revision = `${this.texts.revision}:${this.generation}`;
     if (
       this.last?.revision === revision &&
@@ -94,14 +99,14 @@ export class Store {
     const faults: { where: string; error: unknown }[] = [];
     for (const file of wanted) this.wanted.add(file);
     const facts = this.program.facts(this.wanted);
-    await pause();
-    const { units, imports } = await this.lowerAll(facts, pause, faults);
+    await turns.pause();
+    const { units, imports } = await this.lowerAll(facts, turns, faults);
     const project = projectOf(units);
-    const collectors = await this.walkAll(project, pause, faults);
+    const collectors = await this.walkAll(project, turns, faults);
     const parts = this.partsOf(units, imports);
     const snapshot: Snapshot = {
       project,
-      facts: factsOf(project, collectors),
+      facts: factsOf(project, collectors, turns.look),
       part: (file) => parts.get(file) ?? newPart(project),
       fault: (where, error) => void faults.push({ where, error }),
       faults,
@@ -112,12 +117,12 @@ export class Store {
 
   private async lowerAll(
     facts: TypeFacts,
-    pause: Pause,
+    { pause, look }: Turns,
     faults: { where: string; error: unknown }[],
   ): Promise<{ readonly units: ReadonlyMap<string, Unit>; readonly imports: ReadonlyMap<string, readonly string[]> }> {
     const naming = createNaming(facts);
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
-    const { imports, usedBy } = this.connections(facts, sources);
+    const { imports, usedBy } = this.connections(facts, sources, look);
     const units = new Map<string, Unit>();
     // Only what imports a file that somebody asked for, and what those import, can matter to it.
     const needed = reachable(reachable(this.wanted, usedBy), imports);
@@ -133,10 +138,11 @@ export class Store {
       }
       try {
         const before = known?.others === others ? known.lowered : undefined;
-        const lowered = relower({ facts, models: this.models, naming }, source, before, this.texts.isOpen(source.fileName));
+        const lowered = relower({ facts, models: this.models, naming, look }, source, before, this.texts.isOpen(source.fileName));
         this.units.set(source.fileName, { key, others, lowered, unit: lowered.unit });
         units.set(source.fileName, lowered.unit);
       } catch (error) {
+        look();
         faults.push({ where: `lower ${source.fileName}`, error });
       }
       if (performance.now() - started > sliceMs) {
@@ -152,6 +158,7 @@ export class Store {
   private connections(
     facts: TypeFacts,
     sources: readonly Parameters<typeof importsOf>[1][],
+    look: () => void,
   ): { readonly imports: ReadonlyMap<string, readonly string[]>; readonly usedBy: ReadonlyMap<string, readonly string[]> } {
     const imports = new Map<string, readonly string[]>();
     const usedBy = new Map<string, string[]>();
@@ -166,6 +173,7 @@ export class Store {
       const { fileName } = source;
       const version = facts.version(fileName);
       const before = this.seen.get(fileName);
+      look();
       const same = before?.version === version && before.world === world;
       const targets = same ? before.targets : importsOf(facts, source);
       imports.set(fileName, targets);
@@ -199,8 +207,12 @@ export class Store {
     return parts;
   }
 
-  private async walkAll(project: Project, pause: Pause, faults: { where: string; error: unknown }[]): Promise<readonly Collector[]> {
-    const running = { models: this.models };
+  private async walkAll(
+    project: Project,
+    { pause, look }: Turns,
+    faults: { where: string; error: unknown }[],
+  ): Promise<readonly Collector[]> {
+    const running = { models: this.models, look };
     const collectors: Collector[] = [];
     const versionOf = (file: string): string => `${file}@${this.units.get(file)?.key ?? ''}`;
     let started = performance.now();
@@ -213,7 +225,7 @@ export class Store {
           }
         }
       } catch (error) {
-        if (error instanceof Error && error.message === 'cancelled') throw error;
+        look();
         faults.push({ where, error });
       }
     };
@@ -278,9 +290,12 @@ function connected(files: readonly string[], imports: ReadonlyMap<string, readon
 
 function projectOf(units: ReadonlyMap<string, Unit>): Project {
   const fileOf = (id: string): string => id.slice(0, id.indexOf('#'));
+  // Asked for at every call of a walk.
+  const functions = new Map<FunctionId, LoweredFunction>();
+  for (const unit of units.values()) for (const [id, fn] of unit.functions) functions.set(id, fn);
   return {
     units,
-    function: (id): LoweredFunction | undefined => units.get(fileOf(id))?.functions.get(id),
+    function: (id): LoweredFunction | undefined => functions.get(id),
     class: (id): LoweredClass | undefined => units.get(fileOf(id))?.classes.get(id),
   };
 }
