@@ -7,7 +7,7 @@
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { lineLinks } from './line-links.ts';
+import { lineLinks, resultsScheme } from './line-links.ts';
 import { explainScheme, explainStages, type ExplainStage, type ExplainTarget } from '../language-server/protocol.ts';
 
 const addressOf = (target: ExplainTarget, stage: ExplainStage): vscode.Uri =>
@@ -26,10 +26,14 @@ interface Remembered {
   readonly viewColumn: number;
 }
 
-/** Opens what was explained when the window was closed, in groups that were left empty; keeps account of what is from now on. */
+/**
+ * Opens what was explained when the window was closed, in groups that were left empty, and closes those that a table of
+ * results was in; keeps account of both from now on.
+ */
 export function keepExplanations({ workspaceState }: vscode.ExtensionContext): vscode.Disposable {
   const { tabGroups } = vscode.window;
-  const isOurs = ({ input }: vscode.Tab): boolean => input instanceof vscode.TabInputText && input.uri.scheme === explainScheme;
+  const schemes: readonly string[] = [explainScheme, resultsScheme];
+  const isOurs = ({ input }: vscode.Tab): boolean => input instanceof vscode.TabInputText && schemes.includes(input.uri.scheme);
   for (const { address, viewColumn } of workspaceState.get<readonly Remembered[]>(rememberedKey, [])) {
     const group = tabGroups.all.find((one) => one.viewColumn === viewColumn);
     if (group?.tabs.length === 0) void reopen(vscode.Uri.parse(address), group);
@@ -43,6 +47,8 @@ export function keepExplanations({ workspaceState }: vscode.ExtensionContext): v
 }
 
 async function reopen(address: vscode.Uri, group: vscode.TabGroup): Promise<void> {
+  // The text of results is gone with the window.
+  if (address.scheme === resultsScheme) return void (await vscode.window.tabGroups.close(group, true));
   try {
     const document = await vscode.workspace.openTextDocument(address);
     await vscode.window.showTextDocument(document, { viewColumn: group.viewColumn, preview: true, preserveFocus: true });
