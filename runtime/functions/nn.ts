@@ -15,6 +15,7 @@ import {
   expm1,
   log,
   log1p,
+  logistic,
   maximum,
   minimum,
   mul,
@@ -46,7 +47,7 @@ export const relu = composed('relu', (x: ArrayLike): Value => {
 /** x kept between 0 and 6. */
 export const relu6 = composed('relu6', (x: ArrayLike): Value => minimum(maximum(x, 0), 6));
 /** 1 / (1 + exp(-x)). */
-export const sigmoid = composed('sigmoid', (x: ArrayLike): Value => div(1, add(exp(neg(float(x))), 1)));
+export const sigmoid = composed('sigmoid', (x: ArrayLike): Value => logistic(float(x)));
 /** log(1 + exp(x)), without overflow. */
 export const softplus = composed('softplus', (x: ArrayLike): Value => {
   const value = float(x);

@@ -384,6 +384,19 @@ export const cosh = analytic(
   call('cosh', Math.cosh, 8),
   slope((x) => sinh(x)),
 );
+/** Its gradient follows from the result, so neither exponential nor denominator is kept. */
+export const logistic: Unary = unary('logistic', {
+  summary: '1 / (1 + exp(-x)) of each element.',
+  operands: 'float',
+  scalar: call(
+    'logistic',
+    (x) => 1 / (Math.exp(-x) + 1),
+    6,
+    (x) => `(1.0 / (exp(-(${x})) + 1.0))`,
+  ),
+  gradient: slopeByResult((y) => mul(y, sub(1, y))),
+  flops: 6,
+});
 // Its slope is 1 - y², so the backward pass keeps the result and x may be freed at once. WGSL's tanh may overflow far out, where it is ±1 anyway.
 export const tanh = analytic(
   'tanh',

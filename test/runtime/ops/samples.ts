@@ -59,6 +59,7 @@ export const samples: Readonly<Record<string, readonly Sample[]>> = {
   sinh: one(a, Math.sinh),
   cosh: one(a, Math.cosh),
   tanh: one(a, Math.tanh),
+  logistic: one(a, (x) => 1 / (1 + Math.exp(-x))),
   asinh: one(a, Math.asinh),
   acosh: one({ shape: [2, 3], range: [1.5, 3] }, Math.acosh),
   atanh: one({ shape: [2, 3], range: [-0.8, 0.8] }, Math.atanh),
