@@ -271,6 +271,56 @@ export const cases: Cases = {
     return tf.model({ inputs: base.inputs, outputs: output });
   }`,
     `
+  import * as tf from '@tensorflow/tfjs';
+  export function warmUp(): void {
+    const sizes = [tf.zeros([1]), tf.zeros([2]), tf.zeros([3])];
+    for (let i = 0; i < sizes.length; i++) sizes[i]!.print();
+    for (let i = sizes.length - 1; i >= 0; i--) sizes[i]!.dispose();
+  }
+  export class Weights {
+    private all: tf.Tensor[] | undefined;
+    make(): void {
+      this.free();
+      this.all = [tf.zeros([1]), tf.zeros([2]), tf.zeros([3])];
+    }
+    free(): void {
+      if (!this.all) return;
+      for (let i = 0; i < this.all.length; i++) this.all[i]!.dispose();
+      this.all = undefined;
+    }
+  }`,
+    `
+  // @file helper.js
+  "use strict";
+  Object.defineProperty(exports, "__esModule", { value: true });
+  exports.scale = void 0;
+  var tf = require("@tensorflow/tfjs");
+  var scale = function (box, factors) {
+    var starts = tf.mul(box.start, factors);
+    return tf.concat([starts, box.end], 1);
+  };
+  exports.scale = scale;
+  // @file model.js
+  "use strict";
+  Object.defineProperty(exports, "__esModule", { value: true });
+  exports.Model = void 0;
+  var tf = require("@tensorflow/tfjs");
+  var helper_1 = require("./helper");
+  var Model = /** @class */ (function () {
+    function Model(factors) {
+      this.factors = tf.tensor1d(factors);
+    }
+    Model.prototype.find = function (box) {
+      var _this = this;
+      return tf.tidy(function () { return tf.squeeze((0, helper_1.scale)(box, _this.factors)); });
+    };
+    Model.prototype.dispose = function () {
+      this.factors.dispose();
+    };
+    return Model;
+  }());
+  exports.Model = Model;`,
+    `
   // @file injected.js
   import * as tf from '@tensorflow/tfjs';
   export class Summer {

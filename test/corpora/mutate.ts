@@ -14,6 +14,7 @@
  * imports it, can run the code).
  * Depends on: fetch.mjs, language-server/workspace.
  */
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -21,7 +22,7 @@ import type { CheckReport } from '../../language-server/protocol.ts';
 import { createWorkspace } from '../../language-server/workspace.ts';
 import { forgettable, type Place as Forgettable } from '../fuzz/forget.ts';
 import { seeded } from '../fuzz/seeded.ts';
-import { cache, corpora } from './cache.mjs';
+import { cache, clone, corpora } from './cache.mjs';
 import { fetchAll } from './fetch.mjs';
 
 interface Place extends Forgettable {
@@ -111,10 +112,13 @@ function sum(): void {
   );
 }
 
-/** The places, drawn anew when the list of packages or the number has changed. */
+/** The places, drawn anew when the list of packages, the number or the ways to find them have changed. */
 function remembered(): readonly Place[] {
   const file = join(cache, 'mutants', 'places.json');
-  const key = JSON.stringify([wanted, corpora().packages]);
+  const ways = ['unpack.mjs', '../fuzz/forget.ts'].map((path) => readFileSync(join(clone, 'test/corpora', path), 'utf8'));
+  const key = createHash('sha256')
+    .update(JSON.stringify([wanted, corpora().packages, ways]))
+    .digest('hex');
   const known = existsSync(file)
     ? (JSON.parse(readFileSync(file, 'utf8')) as { readonly key: string; readonly places: readonly Place[] })
     : undefined;
