@@ -7,9 +7,10 @@ import { isFloat } from '../core/dtype.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
 import { printAval } from '../core/aval.ts';
 import { argumentWrong, shapesDisagree } from '../core/errors.ts';
-import { isNan, equal, notEqual, bitOr, bitAnd } from '../ops/compare.ts';
+import { isNan, equal, notEqual, bitOr, bitAnd, shiftLeft } from '../ops/compare.ts';
 import { div, mul, sqrt, sub, where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
+import { dynamicSlice } from '../ops/gather.ts';
 import {
   all as allOf,
   argmax as argmaxOf,
@@ -26,6 +27,7 @@ import {
 import { countArg, optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
+import { scan } from './loops.ts';
 import { concatenate, expandDims } from './shaping.ts';
 
 export { sum, prod, max, min, mean, any, all, argmax, argmin } from '../ops/reduce.ts';
@@ -130,19 +132,25 @@ export const average = composed(
   },
 );
 
-/** Every element combined with all before it, in log2(n) steps that each combine at twice the distance. */
+/**
+ * Every element combined with all before it, in log2(n) steps that each combine at twice the distance. Distances are data of a
+ * loop: written out, each step would be an expression of the one before it, twice.
+ */
 function cumulative(x: ArrayLike, axis: number | null | undefined, combine: (a: Value, b: Value) => Value, neutral: number): Value {
   const value = axis === undefined || axis === null ? lift(x).reshape([-1]) : lift(x);
   const along = axisOf('cumsum', axis ?? 0, value.aval);
   if (value.size === 0) return value.dtype === 'bool' ? value.astype('int32') : value;
   const extent = value.shape[along]!;
-  let running = value.dtype === 'bool' ? value.astype('int32') : value;
-  for (let distance = 1; distance < extent; distance *= 2) {
-    const border = running.shape.map((own, k) => (k === along ? distance : own));
-    const shifted = concatenate([s.full(border, neutral, running.dtype), s.sliceAlong(running, along, 0, extent - distance)], along);
-    running = combine(shifted, running);
-  }
-  return running;
+  const start = value.dtype === 'bool' ? value.astype('int32') : value;
+  const steps = Math.ceil(Math.log2(extent));
+  if (steps === 0) return start;
+  const combined = (running: Value, distance: Value): Value => {
+    const from = start.shape.map((_, k) => (k === along ? distance.neg().add(extent) : 0));
+    const before = s.full(start.shape, neutral, start.dtype);
+    return combine(dynamicSlice(concatenate([before, running], along), from, start.shape), running);
+  };
+  const distances = shiftLeft(1, s.iota([steps], 0, 'int32'));
+  return scan((running: Value, distance: Value) => [combined(running, distance), undefined], start, distances)[0];
 }
 export const cumsum = composed('cumsum', (x: ArrayLike, axis?: number | null): Value => cumulative(x, axis, (a, b) => a.add(b), 0));
 export const cumprod = composed('cumprod', (x: ArrayLike, axis?: number | null): Value => cumulative(x, axis, (a, b) => a.mul(b), 1));
