@@ -11,15 +11,18 @@ import type { BlockId, FunctionId, LoweredFunction, Project, Unit } from '../low
 import { places, type Places } from './places.ts';
 import { Run, type Coverage } from './run.ts';
 
+/** What one walk saw. The world that it went through, with all its values, is not kept. */
+export type Seen = Pick<Run, 'ledger' | 'calls' | 'captured' | 'reached' | 'ended'>;
+
 export interface Exploration {
-  readonly runs: readonly Run[];
+  readonly runs: readonly Seen[];
   readonly places: Places;
   readonly reached: ReadonlySet<FunctionId>;
 }
 
 /** What walks from one root saw. */
 interface Walked {
-  readonly runs: readonly Run[];
+  readonly runs: readonly Seen[];
   readonly reached: ReadonlySet<FunctionId>;
 }
 
@@ -50,7 +53,7 @@ export function explore(options: ExploreOptions): Exploration {
   const walks = options.walks ?? newWalks(options.project);
   const byId = new Map(options.models.map((model) => [model.id, model]));
   const reached = new Set<FunctionId>();
-  const runs: Run[] = [];
+  const runs: Seen[] = [];
   for (const fn of rootsOf(options.units)) {
     if (reached.has(fn.id)) continue;
     if (runs.length >= mostWalks) break;
@@ -70,7 +73,7 @@ function fromRoot(
 ): Walked {
   const coverage: Coverage = new Map();
   const reached = new Set<FunctionId>();
-  const runs: Run[] = [];
+  const runs: Seen[] = [];
   const waiting: (readonly BlockId[])[] = [[]];
   for (let prefix = waiting.shift(); prefix !== undefined && runs.length < walksPerRoot; prefix = waiting.shift()) {
     const run = new Run({
@@ -85,7 +88,8 @@ function fromRoot(
     });
     run.root(fn);
     for (const id of run.reached) reached.add(id);
-    runs.push(run);
+    const { ledger, calls, captured, ended } = run;
+    runs.push({ ledger, calls, captured, reached: run.reached, ended });
     const given = prefix.length;
     run.decisions.forEach(({ site, others }, i) => {
       if (i < given) return;

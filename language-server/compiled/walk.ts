@@ -125,6 +125,8 @@ export class Walker {
   /** Calls that are running, outermost first. */
   readonly stack: CallSite[] = [];
   private depth = 0;
+  /** Static fields of the classes that a call has declared. */
+  private readonly statics = new WeakMap<Environment, Map<ClassId, Record<string, unknown>>>();
 
   constructor(world: World) {
     this.world = world;
@@ -355,7 +357,7 @@ export class Walker {
       case 'closure':
         return this.set(frame, event.to, this.closureOf(event.function, this.snapshot(frame)));
       case 'class':
-        return this.set(frame, event.to, this.classOf(event.class, this.snapshot(frame)));
+        return this.set(frame, event.to, this.classOf(event.class, this.snapshot(frame), frame.environment));
       case 'object': {
         const made: Record<string, unknown> = {};
         for (const entry of event.entries) {
@@ -543,8 +545,12 @@ export class Walker {
     return undefined;
   }
 
-  private classOf(id: ClassId, environment: Environment): AnyFunction {
-    const facts: ClassFacts = { class: id, environment, statics: {} };
+  private classOf(id: ClassId, environment: Environment, home: Environment): AnyFunction {
+    const all = this.statics.get(home) ?? new Map<ClassId, Record<string, unknown>>();
+    this.statics.set(home, all);
+    const statics = all.get(id) ?? {};
+    all.set(id, statics);
+    const facts: ClassFacts = { class: id, environment, statics };
     return classValue(facts, (...args) => this.construct(facts, args));
   }
 

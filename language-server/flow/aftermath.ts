@@ -31,9 +31,9 @@ export function givenAway(state: State, value: Value): void {
   const without = state.reachable();
   for (const id of state.reachable([value])) {
     const node = state.heap.get(id);
-    if (node?.life !== undefined && !without.has(id)) state.put(id, { ...node, life: { ...node.life, escaped: true } });
+    if (node?.life !== undefined && !without.has(id)) state.put(id, { ...node, life: { ...node.life, escaped: true, shared: 'returned' } });
   }
-  leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, escaped: true } }));
+  leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, escaped: true, shared: 'returned' } }));
 }
 
 /** Where operations consume, a parameter that some paths consume is owed on all. */

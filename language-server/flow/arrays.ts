@@ -57,8 +57,9 @@ export function wordsOf(library: string): Words {
   };
 }
 
-export function named(life: Life): Named {
+export function named(life: Life, id?: ObjectId): Named {
   return {
+    ...(id === undefined ? {} : { id: id.replace(/~+$/, '') }),
     library: life.library,
     words: wordsOf(life.library),
     ...(life.name === undefined ? {} : { name: life.name }),
@@ -104,7 +105,8 @@ export function read(walk: Walk, state: State, value: Value, use: Use): void {
 }
 
 function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life, use: Use): void {
-  if (life.escaped || (node.many && !state.iterating.has(id))) return walk.collector.silent('use-after: one of many arrays');
+  if ((life.escaped && life.sure !== true) || (node.many && !state.iterating.has(id)))
+    return walk.collector.silent('use-after: one of many arrays');
   const caller = passing(state, id);
   if (life.misused && caller !== undefined) return;
   setLife(state, id, { misused: true });
@@ -115,7 +117,7 @@ function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life,
         kind: 'deadUse',
         span: caller.span,
         function: caller.function,
-        array: named(life),
+        array: named(life, id),
         death: life.death ?? 'disposed',
         diedAt: life.diedAt ?? caller.span,
         use: use.use,
@@ -132,7 +134,7 @@ function deadUse(walk: Walk, state: State, id: ObjectId, node: Node, life: Life,
       kind: 'deadUse',
       span: use.span,
       function: state.frame.fn.id,
-      array: named(life),
+      array: named(life, id),
       death: life.death ?? 'disposed',
       diedAt: life.diedAt ?? use.span,
       use: use.use,
@@ -158,6 +160,9 @@ function passing(state: State, id: ObjectId) {
   return found;
 }
 
+/** Ways of being shared that leave no doubt which array it is. */
+const handedOn: ReadonlySet<string> = new Set(['passed to unknown code', 'stored by a library', 'stored in an unknown object', 'returned']);
+
 /** Takes one reference of each array, or its life. */
 export function kill(walk: Walk, state: State, value: Value, death: Death, use: Use): void {
   leaves(state, value, (id, node, life) => {
@@ -175,8 +180,9 @@ export function kill(walk: Walk, state: State, value: Value, death: Death, use: 
     if (life.passed !== undefined && death !== 'scope') walk.collector.consumed.add(`${life.passed.function}:${life.passed.position}`);
     freedOf(walk, state, id);
     if (life.added !== undefined) walk.collector.freedAdded.add(`${life.added.file}:${life.added.start}`);
-    if (node.many && !state.iterating.has(id)) return setLife(state, id, { escaped: true });
-    setLife(state, id, { dead: true, death, diedAt: use.call ?? use.span, refs: 0 });
+    if (node.many && !state.iterating.has(id)) return setLife(state, id, { escaped: true, shared: 'one of many was freed' });
+    const sure = life.escaped && model.convention !== 'consumes' && !life.owner && handedOn.has(life.shared ?? '');
+    setLife(state, id, { dead: true, death, diedAt: use.call ?? use.span, refs: 0, ...(sure ? { sure } : {}) });
     if (node.open) withParts(state, id);
     for (let part = life.part; part !== undefined; part = state.get(part)?.life?.part) setLife(state, part, { opened: true });
   });
@@ -211,13 +217,13 @@ function holdsId(state: State, value: Value, id: ObjectId, depth: number): boole
   );
 }
 
-/** Unknown code has it: nothing more is said about these arrays. */
-export function escape(walk: Walk, state: State, value: Value, span: Span): void {
+/** Unknown code has it: nothing more is said about these arrays. `how` they came there is for counts of silence. */
+export function escape(walk: Walk, state: State, value: Value, span: Span, how = 'passed to unknown code'): void {
   leaves(state, value, (id, node, life) => {
     if (life.dead) deadUse(walk, state, id, node, life, { span, use: 'read' });
     else walk.collector.pass(span, contextOf(state));
     walk.collector.keptAfter(life.watches, span);
-    if (!life.escaped) setLife(state, id, { escaped: true });
+    if (!life.escaped) setLife(state, id, { escaped: true, shared: how });
   });
   const open = (v: Value, depth: number): void => {
     const node = state.node(v);

@@ -7,9 +7,10 @@
 import type { Call, Callback } from '../libraries/model.ts';
 import type { Span, TypeFact } from '../lower/ir.ts';
 import { consumes, escape } from './arrays.ts';
-import { libraryOf, make } from './making.ts';
+import { libraryOf, make, openMember } from './making.ts';
 import { collect, copyOf, iterated, members, oneOf, unique } from './collections.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
+import { isListening } from './calls.ts';
 import { siteOf, type Place } from './events.ts';
 import { effects, result } from './library-calls.ts';
 import { pinned } from './pinned.ts';
@@ -113,11 +114,11 @@ function settle(
   }
   if (callbacks[0]!.result === 'settles' && givesValue && state.scopes.length === 0 && promise?.shape === 'promise') {
     const value = promise.fields.get('value') ?? hostValue(`${siteOf(state, site)}settled;`);
-    return then(engine.callValue(state, target, undefined, [value], { ...site, type }), (next, inner) =>
+    return then(engine.callValue(state, target, undefined, [value], { ...site, type, deferred: true }), (next, inner) =>
       returned(next, wrapPromise(engine, next, inner, site)),
     );
   }
-  engine.later(state, target, site.span);
+  engine.later(state, target, site.span, isListening(site.event, args));
   if (receiver !== undefined && !givesValue && promise?.shape === 'promise') return returned(state, receiver);
   return returned(
     state,
@@ -186,15 +187,14 @@ export function each(
         ? [hostValue('each;')]
         : iterated(engine, state, collection, undefined);
   const twice = spec.times === 'many' && (node === undefined || node.open);
-  const rounds =
-    twice && known.length === 1 ? [known[0]!, known[0]!.kind === 'host' ? hostValue(`${known[0]!.symbol}2;`) : known[0]!] : known;
+  const rounds = twice && known.length === 1 ? [known[0]!, another(engine, state, collection, known[0]!)] : known;
   const elements = pinned(state, site, 1, rounds);
   if (spec.result === 'accumulated') state.frame.locals.set(slot - 1, of(1) ?? rounds[0] ?? undefinedValue);
   let states: State[] = [state];
   const thrown: Exit[] = [];
   const exactly = node !== undefined && !node.open && node.pool.length === 0 && !node.many;
   for (const [i, round] of rounds.entries()) {
-    if (twice && i > 0 && round.kind === 'object') continue;
+    if (twice && i > 0 && round === rounds[0]) continue;
     if (spec.result === 'accumulated' && args[1] === undefined && i === 0) continue;
     const next: State[] = [];
     for (const at of states) {
@@ -268,6 +268,15 @@ export function each(
       }
     }),
   ];
+}
+
+/** The second of a collection of which one member is known to stand for all. */
+function another(engine: Engine, state: State, collection: Value | undefined, one: Value): Value {
+  if (one.kind === 'host') return hostValue(`${one.symbol}2;`);
+  const node = state.node(collection);
+  return node === undefined || collection?.kind !== 'object'
+    ? one
+    : openMember(engine, state, collection.id, node, '[next]', node.type.element, engine.dropped(state));
 }
 
 function found(engine: Engine, state: State, collection: Value | undefined, site: CallSite): Value {

@@ -3,17 +3,20 @@
  *
  * Depends on: engine, library-calls, compiled-calls, arrays, state, values.
  */
-import type { CallEvent, TypeFact } from '../lower/ir.ts';
-import { escape } from './arrays.ts';
+import { inTable, type CallEvent, type TypeFact } from '../lower/ir.ts';
+import { classOfConstructor } from '../lower/prototypes.ts';
+import { escape, leaves, setLife } from './arrays.ts';
 import { compiledCall } from './compiled-calls.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { environmentOfClass, memberOf } from './properties.ts';
+import { noteFreed } from './freed.ts';
 import { libraryCall } from './library-calls.ts';
 import { members } from './collections.ts';
+import { cells, listeners, routes } from '../libraries/standard.ts';
 import { isScopeName, looseScope } from './scopes.ts';
 import type { State } from './state.ts';
-import { anonymous, closureValue, hostValue, type Value } from './values.ts';
+import { anonymous, closureValue, hostValue, undefinedValue, type Node, type Value } from './values.ts';
 
 export function callEvent(engine: Engine, state: State, event: CallEvent, type: TypeFact, place: Place): readonly Exit[] {
   const site: CallSite = { span: event.span, nameSpan: event.nameSpan, repeated: place.inLoop, type, event };
@@ -59,6 +62,8 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
         if (receiver.kind === 'compiled' && event.key.name !== 'lower' && event.key.name !== 'dispose')
           return compiledCall(engine, state, receiver, args, site, place);
         if (receiver.kind === 'compiled' && event.key.name === 'dispose') return returned(state, hostValue(`${siteOf(state, event)};`));
+        const changed = calledByHand(engine, state, receiver, event.key.name, args, site);
+        if (changed !== undefined) return changed;
         const own = state.node(receiver)?.fields.get(event.key.name);
         if (own !== undefined && (own.kind === 'closure' || own.kind === 'compiled'))
           return engine.callValue(state, own, receiver, args, site);
@@ -80,7 +85,13 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
       );
     }
     case 'user': {
-      if (receiver !== undefined && event.key?.kind === 'name') {
+      if (isFreeing(engine, event)) noteFreed(engine, state, receiver ?? anonymous, event.span);
+      const old = event.construct ? engine.project.class(classOfConstructor(callee.function)) : undefined;
+      if (old !== undefined) {
+        const value = event.function === undefined ? undefined : state.local(event.function);
+        return engine.construct(state, old, args, site, undefined, value?.kind === 'closure' ? value.environment : undefined);
+      }
+      if (receiver !== undefined && event.key?.kind === 'name' && callee.exact !== true) {
         const own = methodOf(engine, state, receiver, event.key.name);
         if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
       }
@@ -94,7 +105,13 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
         : engine.callFunction(state, fn, undefined, receiver, args, site);
     }
     case 'value': {
-      if (event.function !== undefined) return engine.callValue(state, state.local(event.function), undefined, args, site);
+      if (event.function !== undefined) {
+        const value = state.local(event.function);
+        const old = event.construct && value.kind === 'closure' ? engine.project.class(classOfConstructor(value.function)) : undefined;
+        return old !== undefined && value.kind === 'closure'
+          ? engine.construct(state, old, args, site, undefined, value.environment)
+          : engine.callValue(state, value, undefined, args, site);
+      }
       if (receiver !== undefined && event.key?.kind === 'name') {
         const own = methodOf(engine, state, receiver, event.key.name);
         if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
@@ -118,14 +135,36 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
         if (receiver.kind === 'host' && callback?.kind === 'closure' && often)
           return libraryCall(engine, state, 'standard', `Array.${event.key.name}`, receiver, args, [], site, place);
         if (receiver.kind === 'compiled' || receiver.kind === 'closure') {
-          if (event.key.name === 'call') return engine.callValue(state, receiver, args[0], args.slice(1), site);
-          if (event.key.name === 'bind') return returned(state, receiver);
+          const changed = calledByHand(engine, state, receiver, event.key.name, args, site);
+          if (changed !== undefined) return changed;
           if (event.key.name === 'lower' || event.key.name === 'dispose') return returned(state, hostValue(`${siteOf(state, event)};`));
         }
       }
       return unknownCall(engine, state, receiver, args, site);
     }
   }
+}
+
+/** `f.call(self, x)`, `f.apply(self, [x])` and `f.bind(self)` of a function that is known. */
+function calledByHand(
+  engine: Engine,
+  state: State,
+  target: Value,
+  how: string,
+  args: readonly Value[],
+  site: CallSite,
+): readonly Exit[] | undefined {
+  if (target.kind !== 'closure' && target.kind !== 'compiled') return undefined;
+  if (how === 'call') return engine.callValue(state, target, args[0], args.slice(1), site);
+  if (how === 'apply') {
+    const list = args[1] === undefined ? undefined : state.node(args[1]);
+    return list !== undefined && !list.open && list.pool.length === 0
+      ? engine.callValue(state, target, args[0], members(list), site)
+      : undefined;
+  }
+  if (how !== 'bind') return undefined;
+  if (args.length > 1) return undefined;
+  return returned(state, target.kind === 'closure' ? closureValue(target.function, target.environment, args[0] ?? target.self) : target);
 }
 
 /** The model's line for a method of an array or owner. */
@@ -135,7 +174,9 @@ function listedMethod(
   receiver: Value,
   key: string,
 ): { readonly library: string; readonly name: string } | undefined {
-  const life = state.node(receiver)?.shape === 'array' ? state.node(receiver)?.life : undefined;
+  const node = state.node(receiver);
+  if (node?.shape === 'tree' && receiver.kind === 'object') one(engine, state, receiver.id, node, key);
+  const life = state.node(receiver)?.shape === 'array' ? node?.life : undefined;
   const model = life === undefined ? undefined : engine.models.get(life.library);
   if (life === undefined || model === undefined) return undefined;
   const name = [life.typeName, ...(life.owner ? model.owners : model.arrays)]
@@ -146,6 +187,15 @@ function listedMethod(
   return !life.owner && (model.convention === 'consumes' || model.chained?.includes(key) === true)
     ? { library: life.library, name: `${life.typeName ?? model.arrays[0]}.${key}` }
     : undefined;
+}
+
+/** What has no type, and is asked for what only an array has, is an array. */
+function one(engine: Engine, state: State, id: string, { life, open, fields, type }: Node, key: string): void {
+  const model = life === undefined ? undefined : engine.models.get(life.library);
+  if (model === undefined || !open || fields.size > 0 || type.name !== undefined) return;
+  const listed = model.chained?.includes(key) === true || model.arrays.some((name) => inTable(model.calls, `${name}.${key}`) !== undefined);
+  const ofLists = inTable(engine.models.get('standard')?.calls, `Array.${key}`) !== undefined;
+  if (listed && !ofLists) state.change(id, { open: false, shape: 'array', type: { holds: 'array', library: model.id } });
 }
 
 /** The function that a property of a value holds: an own property, or a method of its class. */
@@ -160,8 +210,35 @@ function methodOf(engine: Engine, state: State, receiver: Value, key: string): V
 }
 
 function staticOf(engine: Engine, receiver: Extract<Value, { kind: 'class' }>, key: string): Value | undefined {
-  const method = engine.project.class(receiver.class)?.staticMethods[key];
+  const method = inTable(engine.project.class(receiver.class)?.staticMethods, key);
   return method === undefined ? undefined : closureValue(method, receiver.environment, receiver);
+}
+
+/** A method that is called as those are which free. */
+function isFreeing(engine: Engine, { receiver, key }: CallEvent): boolean {
+  return receiver !== undefined && key?.kind === 'name' && [...engine.models.values()].some(({ free }) => free.includes(key.name));
+}
+
+const nameOfCallee = (event: CallEvent | undefined): string =>
+  event?.callee.kind === 'value' || event?.callee.kind === 'library'
+    ? event.callee.name.slice(event.callee.name.lastIndexOf('.') + 1)
+    : event?.key?.kind === 'name'
+      ? event.key.name
+      : '';
+
+/** Does a call register something that is called again and again? */
+export function isListening(event: CallEvent | undefined, args: readonly Value[]): boolean {
+  const name = nameOfCallee(event);
+  const [first] = args;
+  return (
+    listeners.has(name) || (routes.has(name) && first?.kind === 'literal' && typeof first.value === 'string' && first.value.startsWith('/'))
+  );
+}
+
+/** The field of a cell that a framework keeps for its component, when the call makes one: `useRef(null)`. */
+function cellOf(event: CallEvent | undefined, made: Node): string | undefined {
+  const field = inTable(cells, nameOfCallee(event));
+  return field !== undefined && Object.keys(made.type.fields ?? {}).join() === field ? field : undefined;
 }
 
 /** Code that nobody knows: it reads and may keep what it gets, and may call back. */
@@ -172,6 +249,7 @@ export function unknownCall(
   args: readonly Value[],
   site: CallSite,
 ): readonly Exit[] {
+  if (site.event !== undefined && isFreeing(engine, site.event)) noteFreed(engine, state, receiver ?? anonymous, site.span);
   const [callback] = args;
   if (callback?.kind === 'closure' && site.event?.callee.kind === 'value' && isScopeName(engine, site.event.callee.name))
     return looseScope(engine, state, callback, site);
@@ -187,17 +265,21 @@ export function unknownCall(
   for (const argument of args) {
     escape(engine, state, argument, site.span);
     if (pieces) engine.collector.skip(engine.project, argument);
-    else engine.later(state, argument, site.span);
+    else engine.later(state, argument, site.span, isListening(site.event, args));
   }
   engine.collector.silent('unknown call');
   const value =
     site.type.holds === 'unknown'
       ? hostValue(`${state.frame.context}:${site.span.start};`, site.type)
       : engine.unknown(state, site.type, `${state.frame.context}:${site.span.start}-${site.span.end}${site.tag ?? ''}`, 'here', site.span);
+  leaves(state, value, (id) => setLife(state, id, { foreign: true }));
   // Others may hold the object that comes back, and find what is put into it.
   const made = state.node(value);
-  if (made !== undefined && made.life === undefined && made.shape === 'object' && value.kind === 'object')
-    state.change(value.id, { escaped: true });
+  if (made !== undefined && made.life === undefined && made.shape === 'object' && value.kind === 'object') {
+    const cell = cellOf(site.event, made);
+    if (cell === undefined) state.change(value.id, { escaped: true });
+    else state.setField(value.id, cell, args[0] ?? undefinedValue);
+  }
   return returned(state, value);
 }
 

@@ -5,16 +5,16 @@
  */
 import type { Call, Callback, Role } from '../libraries/model.ts';
 import { reads, type Span, type TypeFact } from '../lower/ir.ts';
-import { escape, leaves, named } from './arrays.ts';
+import { escape, leaves } from './arrays.ts';
 import { openMember } from './making.ts';
 import { each, isCallable, wrapPromise } from './callbacks.ts';
-import { add, blur, copyOf, iterated, listOf, members, oneOf, take, unique } from './collections.ts';
+import { add, blur, collect, copyOf, iterated, keysOf, listOf, members, oneOf, take, unique } from './collections.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { endsWith } from './known-calls.ts';
-import { heldAgain, lostBy } from './properties.ts';
+import { heldAgain, lostBy, mayReplace, unheld, without } from './replaced.ts';
 import type { State } from './state.ts';
-import { emptyFields, hostValue, undefinedValue, type Life, type Node, type Value } from './values.ts';
+import { emptyFields, hostValue, literalValue, undefinedValue, type Node, type Value } from './values.ts';
 
 /** `Array.from(source, f)`. */
 const filling: Callback = {
@@ -56,7 +56,10 @@ export function collectionCall(
       const value = args[1] ?? args[0] ?? undefinedValue;
       const old = node?.fields.get(keyOf(args[0]));
       heldAgain(state, value);
-      add(engine, state, target, value, site.span, repeatedIn(state, place), keyOf(args[0]));
+      if (old === undefined && target.kind === 'object') mayReplace(engine, state, target.id, keyOf(args[0]), site.span);
+      // A weak map keeps nothing alive: what it holds goes with its keys.
+      if (name.startsWith('WeakMap')) collect(state, target, value, repeatedIn(state, place), keyOf(args[0]));
+      else add(engine, state, target, value, site.span, repeatedIn(state, place), keyOf(args[0]));
       if (old !== undefined) lostBy(engine, state, [old], site.span, 'overwritten');
       return returned(state, target);
     }
@@ -102,6 +105,9 @@ export function collectionCall(
       const from = args[1];
       if (name === 'ArrayConstructor.from' && from !== undefined && isCallable(from))
         return each(engine, state, filling, from, receiver, args, site, place);
+      // `list = list.slice(0, n)`: what the copy leaves out, nobody has any more.
+      if (name.endsWith('.slice') && args.length > 0 && target.kind === 'object' && replacesItself(place, site))
+        without(state, target.id, (all) => unheld(engine, state, all, assignmentOf(place, site), 'overwritten'));
       const value = copyOf(engine, state, target, id, settles ? { ...site.type, promise: false } : site.type);
       if (name.endsWith('.slice') && args.length > 0) cut(state, value, args);
       if (!settles) return returned(state, value);
@@ -112,10 +118,14 @@ export function collectionCall(
           const promise = state.node(member);
           return promise?.shape === 'promise' ? (promise.fields.get('value') ?? hostValue(`${id}settled;`)) : member;
         };
-        state.change(value.id, {
-          fields: new Map([...inner.fields].map(([key, member]) => [key, settle(member)] as const)),
-          pool: inner.pool.map(settle),
-        });
+        if (name.endsWith('allSettled')) {
+          const all = members(inner).map(settle);
+          state.change(value.id, { fields: emptyFields, pool: all.flatMap((member, i) => outcomes(engine, state, member, `${id}${i}`)) });
+        } else
+          state.change(value.id, {
+            fields: new Map([...inner.fields].map(([key, member]) => [key, settle(member)] as const)),
+            pool: inner.pool.map(settle),
+          });
       }
       return returned(state, wrapPromise(engine, state, value, site));
     }
@@ -142,7 +152,7 @@ export function collectionCall(
       if (name.endsWith('splice')) {
         const all = members(node);
         state.change(target.id, { fields: emptyFields, pool: [] });
-        if (takesOut(args) && ignored(place, site)) unheld(engine, state, all, site.span);
+        if (takesOut(args) && ignored(place, site)) unheld(engine, state, all, site.span, 'deleted');
         state.change(target.id, { fields: emptyFields, pool: unique([...all]) });
         return returned(
           state,
@@ -195,11 +205,53 @@ export function collectionCall(
       );
       return returned(state, listOf(engine, state, pairs, id, site.type, node.open));
     }
-    case 'keys':
+    case 'keys': {
+      const keys = name.startsWith('Object') ? keysOf(state, target) : undefined;
+      if (keys !== undefined) return returned(state, listOf(engine, state, keys, id, site.type, false));
+      if (node !== undefined) looked(engine, state, node);
+      return returned(state, host());
+    }
     case 'replace':
       if (node !== undefined) looked(engine, state, node);
       return returned(state, host());
   }
+}
+
+/** What `allSettled` says of a promise: it has kept its word, or not. */
+function outcomes(engine: Engine, state: State, value: Value, site: string): readonly Value[] {
+  const outcome = (how: string, fields: readonly (readonly [string, Value])[]): Value =>
+    state.allocate(
+      `${site}${how}`,
+      {
+        shape: 'object',
+        fields: new Map([['status', literalValue(how)] as const, ...fields]),
+        pool: [],
+        open: false,
+        many: false,
+        type: { holds: 'tree' },
+      },
+      engine.dropped(state),
+    );
+  return [outcome('fulfilled', [['value', value]]), outcome('rejected', [['reason', hostValue(`${site}reason;`)]])];
+}
+
+/** Is what a call makes of a variable's value assigned to that variable? */
+function replacesItself(place: Place, site: CallSite): boolean {
+  const event = site.event;
+  if (event?.receiver === undefined) return false;
+  const events = place.fn.blocks.flatMap((block) => block.events);
+  const sources = new Set([
+    event.receiver,
+    ...events.flatMap((one) => (one.kind === 'copy' && one.to === event.receiver ? [one.from] : [])),
+  ]);
+  return events.some((one) => one.kind === 'copy' && one.from === event.to && sources.has(one.to));
+}
+
+/** The assignment of what a call yields. */
+function assignmentOf(place: Place, site: CallSite): Span {
+  const to = site.event?.to;
+  const assignment = place.fn.blocks.flatMap((block) => block.events).find((one) => one.kind === 'copy' && one.from === to);
+  return assignment?.span ?? site.span;
 }
 
 /** `slice(start, end)` of a copy: exact where all is known; else nobody knows which members it has. */
@@ -212,7 +264,7 @@ function cut(state: State, copy: Value, args: readonly Value[]): void {
   const numbered = [...node.fields].filter(([key]) => isNamed(key));
   const others = [...node.fields].filter(([key]) => key === '[each]');
   const counted = others.length === 0 && node.pool.length === 0 && !node.open;
-  if (start !== undefined && end !== undefined && (counted || (start >= 0 && end === Infinity))) {
+  if (start !== undefined && end !== undefined && (counted || (start >= 0 && start <= numbered.length && end === Infinity))) {
     const left = counted ? numbered.slice(start, end) : numbered.filter(([key]) => Number(key) >= start);
     const first = start < 0 ? numbered.length + start : start;
     return state.change(copy.id, {
@@ -241,24 +293,6 @@ function ignored(place: Place, site: CallSite): boolean {
   return (
     to !== undefined && !endsWith(place.fn, to) && !place.fn.blocks.some(({ events }) => events.some((event) => reads(event).includes(to)))
   );
-}
-
-/** A member leaves a list whose members nobody else holds, and all of which are alive: one of them is lost. */
-function unheld(engine: Engine, state: State, all: readonly Value[], span: Span): void {
-  const held = state.reachable();
-  let sure = all.length > 0;
-  let lost: { readonly node: Node; readonly life: Life } | undefined;
-  for (const value of all)
-    leaves(state, value, (id, node, life) => {
-      if (life.dead || life.escaped || life.traced || life.origin === 'caller' || life.scope > 0 || life.owner || held.has(id))
-        sure = false;
-      lost = { node, life };
-    });
-  if (sure && lost !== undefined)
-    engine.collector.see(
-      { kind: 'lost', span, function: state.frame.fn.id, array: named(lost.life), how: 'deleted', what: 'array' },
-      state.frame.context,
-    );
 }
 
 /** A function that looks for a key before it adds one keeps a cache: as large as there are keys. */

@@ -9,7 +9,17 @@ import { escape, leaves, named, wordsOf } from './arrays.ts';
 import { openMember } from './making.ts';
 import type { Engine } from './engine.ts';
 import type { State } from './state.ts';
-import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
+import {
+  anonymous,
+  emptyFields,
+  hostValue,
+  literalValue,
+  objectValue,
+  undefinedValue,
+  type Node,
+  type ObjectId,
+  type Value,
+} from './values.ts';
 
 const isIndex = (name: string): boolean => /^\d+$/.test(name);
 
@@ -38,6 +48,24 @@ export function iterated(engine: Engine, state: State, value: Value, type: TypeF
   const element = node.type.element ?? type;
   const one = openMember(engine, state, value.id, node, '[each]', element, engine.dropped(state));
   return known.length === 0 ? [one] : [...known.filter((member) => member.key !== one.key), one];
+}
+
+/** The keys of an object that is known to its last property: each leads to its member. */
+export function keysOf(state: State, value: Value): readonly Value[] | undefined {
+  const node = state.node(value);
+  if (node === undefined || value.kind !== 'object' || node.shape !== 'object' || node.open || node.home !== undefined) return undefined;
+  const keyOf = (index: number): Value => hostValue(`${value.id}key${index};`);
+  if (node.pool.length > 0)
+    state.change(value.id, {
+      pool: [],
+      fields: new Map([...node.fields, ...node.pool.map((member, i) => [`[${keyOf(i).key}]`, member] as const)]),
+    });
+  return [
+    ...[...node.fields.keys()]
+      .filter((name) => !name.startsWith('@'))
+      .map((name) => (name.startsWith('[?') ? hostValue(name.slice(2, -1)) : literalValue(name))),
+    ...node.pool.map((_, i) => keyOf(i)),
+  ];
 }
 
 export function add(engine: Engine, state: State, target: Value, value: Value, span: Span, repeated: boolean, key?: string): void {
@@ -160,7 +188,7 @@ export function oneOf(engine: Engine, state: State, known: readonly Value[], spa
 /** From here on nothing is said of these arrays. */
 export function blur(state: State, value: Value): void {
   leaves(state, value, (id, node, life) => {
-    if (!life.escaped) state.put(id, { ...node, life: { ...life, escaped: true } });
+    state.put(id, { ...node, life: { ...life, escaped: true, sure: false, shared: 'one of several in a collection' } });
   });
 }
 

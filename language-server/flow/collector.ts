@@ -7,10 +7,11 @@
 import type { FunctionId, Project, Span } from '../lower/ir.ts';
 import type { Value } from './values.ts';
 import type { Capture, CompiledArgument, CompiledCall, Facts, Observation } from './facts.ts';
+import { emptiedInText } from './emptying.ts';
+import { at, consequences, type Seen } from './consequences.ts';
 import { callersInText, hiddenCaller } from './relevance.ts';
 
-type Plain<T> = T extends unknown ? Omit<T, 'certain'> : never;
-export type Seen = Plain<Observation>;
+export { at, type Seen };
 
 interface Entry {
   readonly observation: Seen;
@@ -34,17 +35,6 @@ interface CallFacts {
   readonly call: Omit<CompiledCall, 'arguments'>;
   readonly arguments: ArgumentFacts[];
 }
-
-const places = new WeakMap<Span, string>();
-/** The name of a place: asked for at every step, so made once. */
-function at(span: Span): string {
-  const known = places.get(span) ?? `${span.file}:${span.start}:${span.end}`;
-  places.set(span, known);
-  return known;
-}
-
-const arrayOf = ({ array }: Extract<Seen, { kind: 'deadUse' }>): string =>
-  `${array.made === undefined ? '' : at(array.made)} ${array.name ?? ''}`;
 
 export class Collector {
   private readonly entries = new Map<string, Entry>();
@@ -77,6 +67,8 @@ export class Collector {
   readonly forgotten = new Map<string, Extract<Seen, { kind: 'lost' }>>();
   /** `home function`: a function that looks into a collection by key. */
   readonly looked = new Set<string>();
+  /** What places free, and why its loss would go unnoticed there (undefined: on some path it would not). */
+  readonly freed = new Map<string, string | undefined>();
   /** Call contexts are named per walk: this keeps those of several walks apart. */
   readonly prefix: string;
   root: FunctionId = '';
@@ -116,6 +108,11 @@ export class Collector {
     if (value.kind !== 'closure') return;
     const unit = project.units.get(value.function.slice(0, value.function.indexOf('#')));
     for (const id of unit?.functions.keys() ?? []) if (id === value.function || id.startsWith(`${value.function}/`)) this.visited.add(id);
+  }
+
+  /** A place that frees something, with why nobody would miss it. */
+  frees(span: Span, doubt: string | undefined): void {
+    if (this.muted === 0 && (doubt === undefined || !this.freed.has(at(span)))) this.freed.set(at(span), doubt);
   }
 
   silent(reason: string): void {
@@ -226,6 +223,7 @@ export class Collector {
     }
     for (const [key, capture] of other.captures) this.captures.set(key, capture);
     for (const [key, count] of other.silences) this.silences.set(key, (this.silences.get(key) ?? 0) + count);
+    for (const [key, doubt] of other.freed) if (doubt === undefined || !this.freed.has(key)) this.freed.set(key, doubt);
     for (const id of other.visited) this.visited.add(id);
     for (const id of other.created) this.created.add(id);
     for (const [id, { inScope, outside }] of other.called) {
@@ -261,28 +259,23 @@ export class Collector {
     return scoped;
   }
 
+  private onlyGrows(home: string, { function: fn }: Seen, keyed: boolean): boolean {
+    const collection = home.slice(0, home.lastIndexOf(' '));
+    return !this.emptied.has(collection) && !(keyed && this.looked.has(`${collection} ${fn}`));
+  }
+
   facts(callers: ReadonlyMap<FunctionId, ReadonlySet<FunctionId>>): Facts {
     const observations: Observation[] = [];
-    // What is used after its death is one mistake: that it also isn't freed on some path is no second one.
-    const misused = new Set<string>();
-    for (const { observation } of this.entries.values()) {
-      if (observation.kind !== 'deadUse') continue;
-      if (observation.array.made !== undefined) misused.add(at(observation.array.made));
-      if (observation.array.name !== undefined) misused.add(`${observation.function} ${observation.array.name}`);
-    }
-    const usedUp = new Set<string>();
-    for (const { observation: seen } of this.entries.values())
-      if (seen.kind === 'deadUse' && seen.death === 'consumed' && seen.use !== 'dispose') usedUp.add(arrayOf(seen));
     const scoped = this.scopedFunctions(callers);
+    const growing = new Set<string>();
+    for (const [home, { observation, keyed }] of this.added)
+      if (this.onlyGrows(home, observation, keyed)) growing.add(at(observation.span));
+    const consequent = consequences(
+      [...this.entries.values()].map(({ observation }) => observation),
+      growing,
+    );
     for (const { observation, roots, contexts } of this.entries.values()) {
-      // What was consumed once too often is one mistake; that its owner disposes it in the end is none.
-      if (
-        observation.kind === 'deadUse' &&
-        observation.use === 'dispose' &&
-        observation.death === 'consumed' &&
-        usedUp.has(arrayOf(observation))
-      )
-        continue;
+      if (consequent(observation)) continue;
       // A helper that is only ever called inside scopes leaves its intermediates to them.
       if (
         (observation.kind === 'lost' || observation.kind === 'retained') &&
@@ -298,13 +291,6 @@ export class Collector {
           (this.silences.get('retained-in-loop: members are freed on some path') ?? 0) + 1,
         );
         continue;
-      }
-      if (observation.kind === 'lost') {
-        if (
-          (observation.array.made !== undefined && misused.has(at(observation.array.made))) ||
-          (observation.how === 'argument' && misused.has(`${observation.function} ${observation.array.name ?? ''}`))
-        )
-          continue;
       }
       if (
         observation.kind === 'lost' &&
@@ -326,11 +312,7 @@ export class Collector {
       observations.push({ ...observation, certain } as Observation);
     }
     for (const [home, { observation, keyed }] of this.added)
-      if (
-        !this.emptied.has(home.slice(0, home.lastIndexOf(' '))) &&
-        !(keyed && this.looked.has(`${home.slice(0, home.lastIndexOf(' '))} ${observation.function}`))
-      )
-        observations.push({ ...observation, certain: true });
+      if (this.onlyGrows(home, observation, keyed)) observations.push({ ...observation, certain: true });
     for (const [className, observation] of this.owners)
       if (!this.freeing.has(className)) observations.push({ ...observation, certain: true });
     for (const [field, observation] of this.forgotten)
@@ -349,7 +331,14 @@ export class Collector {
         ...(a.read !== undefined ? { because: a.read } : typeof a.kept === 'object' ? { because: a.kept } : {}),
       })),
     }));
-    return { observations, calls, captures: [...this.captures.values()], silences: this.silences };
+    return {
+      observations,
+      calls,
+      captures: [...this.captures.values()],
+      silences: this.silences,
+      freed: this.freed,
+      visited: this.visited,
+    };
   }
 }
 
@@ -362,5 +351,7 @@ export function factsOf(project: Project, collectors: readonly Collector[], look
     all.absorb(collector, wrong);
   }
   look();
+  const homes = new Set([...all.added.keys()].map((key) => key.slice(0, key.lastIndexOf(' '))));
+  for (const home of emptiedInText(project, homes)) all.emptied.add(home);
   return all.facts(callersInText(project));
 }

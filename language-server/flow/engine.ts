@@ -23,6 +23,8 @@ export interface CallSite {
   readonly type: TypeFact;
   /** The event, where there is one. */
   readonly event?: CallEvent;
+  /** A promise calls it, once the code that asked for it has gone on. */
+  readonly deferred?: boolean;
   /** Distinguishes several calls of one place (elements of a map). */
   readonly tag?: string;
 }
@@ -38,12 +40,19 @@ export interface Engine extends Walk {
     site: CallSite,
   ): readonly Exit[];
   callValue(state: State, target: Value, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
-  construct(state: State, cls: LoweredClass, args: readonly Value[], site: CallSite, instance?: Value): readonly Exit[];
+  construct(
+    state: State,
+    cls: LoweredClass,
+    args: readonly Value[],
+    site: CallSite,
+    instance?: Value,
+    environment?: ObjectId,
+  ): readonly Exit[];
   ownFields(state: State, cls: LoweredClass, self: Value | undefined, args: readonly Value[], site: CallSite): readonly Exit[];
   moduleEnvironment(state: State, module: FunctionId): ObjectId | undefined;
   /** Runs callbacks that were left for later. */
   runLater(state: State): readonly State[];
-  later(state: State, value: Value, span: Span): void;
+  later(state: State, value: Value, span: Span, often?: boolean): void;
   /** An unknown value of a type, for parameters and results of unknown calls. */
   unknown(state: State, type: TypeFact, site: string, origin: 'here' | 'caller', span: Span | undefined, name?: string): Value;
   dropped(state: State): (id: ObjectId, node: Node) => void;

@@ -48,7 +48,7 @@ function* entriesOf(walker: Walker, collector: Collector, unit: Unit): Generator
   yield* moduleEntries(
     walker,
     collector,
-    [...unit.functions.values()].filter((fn) => fn.exported && fn.class === undefined),
+    [...unit.functions.values()].filter((fn) => fn.exported && (fn.class === undefined || fn.static === true)),
     unit.module,
   );
   for (const cls of unit.classes.values()) if (cls.exported) yield* classEntries(walker, collector, cls);
@@ -142,7 +142,7 @@ function freshState(walker: Walker, fn: LoweredFunction): State {
 
 /** A stand-in for the unknown caller of an entry. */
 function rootOf(fn: LoweredFunction): LoweredFunction {
-  return { ...fn, id: `${fn.id} (caller)`, name: '', locals: [], blocks: [], parameters: [] };
+  return { ...fn, id: `${fn.id} (caller)`, kind: 'function', name: '', locals: [], blocks: [], parameters: [] };
 }
 
 function parametersFor(walker: Walker, state: State, fn: LoweredFunction): readonly Value[][] {
@@ -204,7 +204,7 @@ function* moduleEntries(
       for (const fn of functions) {
         if (walker.spent) return;
         const state = before === undefined ? freshState(walker, fn) : rebased(walker, before, fn);
-        for (const after of runAlone(walker, collector, fn, state)) {
+        for (const after of runAlone(walker, collector, fn, state, classOf(fn, env))) {
           if (!stateful || givenUp(after) || !changedGlobals(walker, after)) continue;
           const left = globals(after);
           const key = left.key(undefined, false);
@@ -219,6 +219,12 @@ function* moduleEntries(
     states = next;
   }
 }
+
+/** What `this` is in a static method. */
+const classOf = (fn: LoweredFunction, environment: string | undefined): Value | undefined =>
+  fn.static === true && fn.class !== undefined
+    ? { kind: 'class', class: fn.class, environment, key: `class ${fn.class} ${environment ?? ''}` }
+    : undefined;
 
 /** Only what was there before the run, and what it leads to, outlives it. */
 function globals(state: State): State {
@@ -296,7 +302,8 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
 function methodsOf(project: Project, cls: LoweredClass): readonly LoweredFunction[] {
   const found = new Map<string, LoweredFunction>();
   for (let at: LoweredClass | undefined = cls; at !== undefined; at = at.base === undefined ? undefined : project.class(at.base)) {
-    for (const [name, id] of [...Object.entries(at.methods), ...Object.entries(at.getters)]) {
+    const setters = Object.entries(at.setters).map(([name, id]) => [`set ${name}`, id] as const);
+    for (const [name, id] of [...Object.entries(at.methods), ...Object.entries(at.getters), ...setters]) {
       const fn = project.function(id);
       if (fn !== undefined && !found.has(name) && (fn.exported || !cls.exported)) found.set(name, fn);
     }

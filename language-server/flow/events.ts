@@ -8,22 +8,13 @@ import type { Event, LoweredFunction, Span, TypeFact } from '../lower/ir.ts';
 import { kill, leaves, modelOf, named, read, consumes, escape, setLife } from './arrays.ts';
 import { name, openMember } from './making.ts';
 import { callEvent } from './calls.ts';
-import { iterated, unique } from './collections.ts';
+import { iterated, keysOf, members, unique } from './collections.ts';
 import { returned, then, type Engine, type Exit } from './engine.ts';
 import { binary, unary } from './host-values.ts';
 import { array, object, rest } from './literals.ts';
-import {
-  captured,
-  environmentOf,
-  environmentOfClass,
-  heldAgain,
-  homed,
-  keyName,
-  lostBy,
-  memberOf,
-  property,
-  setProperty,
-} from './properties.ts';
+import { captured, environmentOf, environmentOfClass, homed, keyName, memberOf, property, setProperty } from './properties.ts';
+import { offer } from './generators.ts';
+import { heldAgain, lostBy } from './replaced.ts';
 import type { State } from './state.ts';
 import { anonymous, closureValue, externalValue, hostValue, literalValue, undefinedValue, type Value } from './values.ts';
 
@@ -76,7 +67,11 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
         const old = node.fields.get(key);
         const fields = new Map(node.fields);
         fields.delete(key);
-        const pooled = old === undefined && key.startsWith('[') ? node.pool : [];
+        // Under a key that nobody knows lies the one member there is, if one does.
+        const all = members(node).filter((member) => member.kind === 'object');
+        const [only] = old === undefined && key.startsWith('[') && node.pool.length === 0 && all.length === 1 ? all : [];
+        if (only !== undefined) for (const [name, value] of fields) if (value.key === only.key) fields.delete(name);
+        const pooled = only !== undefined ? [only] : old === undefined && key.startsWith('[') ? node.pool : [];
         if (old === undefined && pooled.length === 0 && node.open) {
           const taken = openMember(engine, state, object.id, node, key, node.type.element, engine.dropped(state));
           const after = new Map(state.get(object.id)!.fields);
@@ -124,6 +119,7 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
       return awaited(engine, state, event, type, done);
     case 'yield': {
       const value = event.value === undefined ? undefinedValue : state.local(event.value);
+      offer(engine, state, value, event.span);
       state.frame.yields.push(value);
       return done(host(state, event, type));
     }
@@ -132,7 +128,7 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
       const node = state.node(source);
       const values =
         event.over === 'in'
-          ? [host(state, event, noType)]
+          ? (keysOf(state, source) ?? [host(state, event, noType)])
           : iterated(engine, state, source, node?.type.element ?? elementType(place.fn.locals[event.from]?.type));
       const twice = event.over !== 'in' && (node === undefined || node.open) && values.length > 0;
       const second = !twice
@@ -182,7 +178,8 @@ const elementType = (type: TypeFact | undefined): TypeFact | undefined => type?.
 /** Whether a tree of unknown form is one array or several is told apart here: which way is taken says what there is to free. */
 function sorted(state: State, value: Value): void {
   const node = state.node(value);
-  if (value.kind === 'object' && node?.life !== undefined && node.shape !== 'array') setLife(state, value.id, { escaped: true });
+  if (value.kind === 'object' && node?.life !== undefined && node.shape !== 'array')
+    setLife(state, value.id, { escaped: true, shared: 'a test tells one array from several' });
 }
 
 /** `x instanceof Tensor`, where the walk holds such an array in `x`. */
@@ -278,12 +275,15 @@ function setOuter(engine: Engine, state: State, event: Extract<Event, { kind: 's
   if (isModule && state.frame.fn.kind !== 'module') engine.collector.emptied.add(`${owner}:${variable}`);
   state.setField(environment, variable, value);
   // The declaring function may be on the stack: its own copy of the variable follows.
+  let running = false;
   for (let frame: typeof state.frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
     if (frame.environment !== environment) continue;
+    running = true;
     const local = frame.fn.locals.findIndex((candidate) => candidate.unique === variable);
     if (local >= 0) frame.locals.set(local, value);
   }
-  if (old !== undefined && isModule) lostBy(engine, state, [old], event.span, 'overwritten');
+  // The variable of a function that has returned is a field of the closures it left.
+  if (old !== undefined && (isModule || !running)) lostBy(engine, state, [old], event.span, 'overwritten', !isModule);
   return returned(state, value);
 }
 
@@ -307,7 +307,9 @@ function awaited(
       next.set(event.to, value);
       return returned(next, value);
     }
-    if (at === undefined && promise.kind === 'host') {
+    // What is known to hold no array and to be no promise is the value itself.
+    const plain = promise.kind === 'host' && promise.type?.holds === 'nothing' && promise.type.promise !== true;
+    if (at === undefined && promise.kind === 'host' && !plain) {
       const value =
         type.holds === 'nothing' || type.holds === 'unknown'
           ? host(next, event, type)

@@ -27,6 +27,8 @@ export interface Named {
   readonly words: Words;
   /** Where it was made (absent when it came in from outside). */
   readonly made?: Span;
+  /** Tells those apart that one place made together. */
+  readonly id?: string;
 }
 
 /** Something a rule may report. */
@@ -63,6 +65,8 @@ export type Observation = { readonly span: Span; readonly certain: boolean; read
         readonly what: 'array' | 'owner';
         /** The loss is on a path through a `catch` or an early exit only. */
         readonly path?: 'catch' | 'early';
+        /** For `overwritten`: a variable of a function that has returned, which its closures share. */
+        readonly variable?: boolean;
         /** For `argument`: the parameter that dropped it. */
         readonly passed?: { readonly function: FunctionId; readonly position: number };
       }
@@ -154,4 +158,8 @@ export interface Facts {
   readonly captures: readonly Capture[];
   /** By `rule: reason`. */
   readonly silences: Silences;
+  /** By place of a call that frees something: why its loss would go unnoticed; no reason where it would not. */
+  readonly freed: ReadonlyMap<string, string | undefined>;
+  /** Functions that some walk came by. */
+  readonly visited: ReadonlySet<FunctionId>;
 }

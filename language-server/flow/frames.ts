@@ -4,11 +4,12 @@
  * Depends on: losses, relevance, arrays, engine, state, values.
  */
 import type { LoweredFunction, Span } from '../lower/ir.ts';
-import { consumes, leaves } from './arrays.ts';
+import { consumes, leaves, read } from './arrays.ts';
 import { returned, type CallSite, type Exit } from './engine.ts';
+import { offered } from './generators.ts';
 import { environmentOf } from './properties.ts';
 import { reportLost } from './losses.ts';
-import { beside } from './relevance.ts';
+import { beside, type Beside } from './relevance.ts';
 import type { Frame, State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
 import type { Walker } from './walk.ts';
@@ -65,7 +66,7 @@ export function enter(
     callSpan: site.span,
     self: self_,
     readLater: [],
-    awaited: false,
+    awaited: site.deferred === true,
     passedDead: passedDead(walker, state, arguments_, site),
     yields: [],
   });
@@ -151,14 +152,17 @@ export function leave(walker: Walker, exit: Exit, fn: LoweredFunction, site: Cal
   state.leaveFrame();
   let value = exit.value;
   if (exit.kind === 'return') {
-    if (fn.generator)
+    if (fn.generator) {
+      offered(state, yields);
       value = state.allocate(
         `${state.frame.context}:${site.span.start}gen${site.tag ?? ''}`,
         { shape: 'generator', fields: emptyFields, pool: yields, open: false, many: false, type: site.type },
         walker.dropped(state),
       );
+    }
     state.collect(walker.dropped(state), [value]);
     reportLost(walker, state);
+    freedTooEarly(walker, state, value, fn);
     // What a function hands out was made, for its caller, by the call.
     leaves(state, value, (id, node, life) => {
       if (
@@ -172,11 +176,13 @@ export function leave(walker: Walker, exit: Exit, fn: LoweredFunction, site: Cal
         state.put(id, { ...node, life: { ...rest, made: site.span, function: state.frame.fn.id } });
       }
     });
-    const pending = readLater.filter(({ id }) => state.get(id) !== undefined).slice(0, 12);
+    // What the function freed itself, it freed when it had read it.
+    const pending = readLater.filter(({ id }) => state.get(id)?.life?.dead === false).slice(0, 12);
     const promised = state.node(value);
-    if (fn.async && promised?.shape === 'promise' && value.kind === 'object')
+    const asynchronous = fn.async || site.deferred === true;
+    if (asynchronous && promised?.shape === 'promise' && value.kind === 'object')
       state.change(value.id, { pending: [...(promised.pending ?? []), ...pending] });
-    else if (fn.async && !fn.generator) {
+    else if (asynchronous && !fn.generator) {
       value = state.allocate(
         `${state.frame.context}:${site.span.start}async${site.tag ?? ''}`,
         { shape: 'promise', fields: new Map([['value', value]]), pool: [], open: false, many: false, type: site.type, pending },
@@ -185,6 +191,19 @@ export function leave(walker: Walker, exit: Exit, fn: LoweredFunction, site: Cal
     }
   } else state.lost.clear();
   return { state, kind: exit.kind, value };
+}
+
+/** The promise that a function returns still reads what the function has freed. */
+function freedTooEarly(walker: Walker, state: State, value: Value, fn: LoweredFunction): void {
+  const node = state.node(value);
+  if (node?.shape !== 'promise' || value.kind !== 'object' || node.pending === undefined) return;
+  const gone = node.pending.filter(({ id }) => {
+    const life = state.get(id)?.life;
+    const at = life?.dead === true && (life.death === 'using' || life.death === 'disposed') ? life.diedAt : undefined;
+    return at !== undefined && at.file === fn.file && at.start >= fn.span.start && at.end <= fn.span.end;
+  });
+  for (const { id, span } of gone) read(walker, state, objectValue(id), { span, use: 'read' });
+  if (gone.length > 0) state.change(value.id, { pending: node.pending.filter((one) => !gone.includes(one)) });
 }
 
 /** A large function that has nothing to do with arrays is not walked: what it may change of host data is forgotten. */
@@ -201,6 +220,15 @@ export function besideThePoint(
   if (known === undefined || !known.large || fn.kind === 'constructor' || fn.kind === 'fields') return undefined;
   const given = self === undefined ? args : [...args, self];
   if (given.some((value) => !harmless(walker, state, value, known.unknowns))) return undefined;
+  const result = changedBeside(walker, state, known, given, site);
+  if (result === undefined) return undefined;
+  void environment;
+  const thrown: readonly Exit[] = known.throws ? [{ state: state.fork(), kind: 'throw', value: anonymous }] : [];
+  return [...thrown, ...returned(state, result)];
+}
+
+/** Forgets what a function without arrays may change of host data; what it yields, or undefined when nobody knows what it sets. */
+export function changedBeside(walker: Walker, state: State, known: Beside, given: readonly Value[], site: CallSite): Value | undefined {
   const mark = `${state.frame.context}:${site.span.start}${site.tag ?? ''} beside`;
   if (known.changes) for (const value of given) forget(walker, state, value, mark);
   for (const variable of known.sets) {
@@ -214,10 +242,7 @@ export function besideThePoint(
       if (local >= 0) frame.locals.set(local, hostValue(`${mark} ${variable.name};`));
     }
   }
-  void environment;
-  const thrown: readonly Exit[] = known.throws ? [{ state: state.fork(), kind: 'throw', value: anonymous }] : [];
-  const result = walker.unknown(state, { ...site.type, nullable: false }, mark, 'caller', undefined);
-  return [...thrown, ...returned(state, result)];
+  return walker.unknown(state, { ...site.type, nullable: false }, mark, 'caller', undefined);
 }
 
 /** Nothing behind this value can reach an array. */

@@ -4,7 +4,7 @@
  * Depends on: state, values.
  */
 import type { State } from './state.ts';
-import { hostValue, literalValue, undefinedValue, type Value } from './values.ts';
+import { hostValue, literalValue, undefinedValue, type Node, type Value } from './values.ts';
 
 export function unary(state: State, operator: string, value: Value, fresh: Value): Value {
   if (operator === '!') {
@@ -56,16 +56,8 @@ export function binary(state: State, operator: string, left: Value, right: Value
     return same === undefined ? fresh() : equality ? same : negate(same);
   }
   if (left.kind === 'literal' && right.kind === 'literal' && typeof left.value === 'number' && typeof right.value === 'number') {
-    switch (operator) {
-      case '<':
-        return literalValue(left.value < right.value);
-      case '>':
-        return literalValue(left.value > right.value);
-      case '<=':
-        return literalValue(left.value <= right.value);
-      case '>=':
-        return literalValue(left.value >= right.value);
-    }
+    const known = compared(state, operator, left.value, right.value) ?? counted(state, operator, left.value, right.value);
+    if (known !== undefined) return literalValue(known);
   }
   if (operator === '<' || operator === '>' || operator === '<=' || operator === '>=') {
     const flipped = operator === '>' || operator === '<=';
@@ -78,6 +70,32 @@ export function binary(state: State, operator: string, left: Value, right: Value
   return reckoned(operator, left, right) ?? fresh();
 }
 
+/** The longest loop that is walked round by round. */
+const mostRounds = 6;
+
+/** A comparison of known numbers; that a counter is still below its end is kept for its next step. */
+function compared(state: State, operator: string, left: number, right: number): boolean | undefined {
+  const truth =
+    operator === '<'
+      ? left < right
+      : operator === '>'
+        ? left > right
+        : operator === '<='
+          ? left <= right
+          : operator === '>='
+            ? left >= right
+            : undefined;
+  if (truth === true && left >= 0 && Math.max(left, right) <= mostRounds) state.facts.set(`counts ${left}`, true);
+  return truth;
+}
+
+/** A step of a counter whose end is known and near: of others the next value is any. */
+function counted(state: State, operator: string, left: number, right: number): number | undefined {
+  if (right !== 1 || left < 0 || left > mostRounds) return undefined;
+  if (operator === '-') return left === 0 && !state.facts.delete('counts 0') ? undefined : left - 1;
+  return operator === '+' && state.facts.delete(`counts ${left}`) ? left + 1 : undefined;
+}
+
 /** The same sum of the same values is the same value; sums of sums are not followed, so that a loop's counter stays one. */
 function reckoned(operator: string, left: Value, right: Value): Value | undefined {
   const plain = (value: Value): boolean =>
@@ -87,6 +105,10 @@ function reckoned(operator: string, left: Value, right: Value): Value | undefine
   const both = left.kind === 'host' && right.kind === 'host' && plain(left) && plain(right) && operator === '-';
   return (known || both) && left.key.length + right.key.length < 160 ? hostValue(`(${left.key}${operator}${right.key})`) : undefined;
 }
+
+/** An array that the function had made, and that nobody else knows: no other is the same. */
+const isOwn = ({ many, shape, life }: Node): boolean =>
+  shape === 'array' && !many && life !== undefined && life.origin === 'here' && !life.escaped && life.foreign !== true;
 
 export function equal(state: State, left: Value, right: Value, loose: boolean): Value | undefined {
   if (left.kind === 'marked') return equal(state, left.of, right, loose);
@@ -106,7 +128,10 @@ export function equal(state: State, left: Value, right: Value, loose: boolean): 
     const [a, b] = [state.get(left.id), state.get(right.id)];
     if (a === undefined || b === undefined) return undefined;
     if (left.id === right.id) return a.many ? undefined : literalValue(true);
-    return (a.life?.origin === 'here' && b.life?.origin === 'here') || (a.life === undefined && b.life === undefined && !a.open && !b.open)
+    return (a.life?.origin === 'here' && b.life?.origin === 'here') ||
+      isOwn(a) ||
+      isOwn(b) ||
+      (a.life === undefined && b.life === undefined && !a.open && !b.open)
       ? literalValue(false)
       : undefined;
   }

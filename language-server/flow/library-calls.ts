@@ -10,10 +10,12 @@ import { libraryOf, make } from './making.ts';
 import { callback } from './callbacks.ts';
 import { collectionCall } from './collection-calls.ts';
 import { compiledValue, optionsOf, bottom } from './compiled-calls.ts';
-import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
+import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
+import { noteFreed } from './freed.ts';
 import { fill, ownsWhat } from './owners.ts';
 import { scopeCall, startsPromise } from './scopes.ts';
+import { standardCall } from './standard-calls.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, objectValue, type Node, type Value } from './values.ts';
 
@@ -74,73 +76,6 @@ export function libraryCall(
   return returned(state, result(engine, state, library, name, known, receiver, args, site));
 }
 
-/** Functions of the language that no line describes: those on plain data look; the others are unknown code. */
-function standardCall(
-  engine: Engine,
-  state: State,
-  name: string,
-  receiver: Value | undefined,
-  args: readonly Value[],
-  site: CallSite,
-): readonly Exit[] {
-  const pure =
-    /^(Math|Console|JSON|Number|String|Boolean|Date|RegExp|performance|Performance|Symbol|BigInt|Intl|Float\d+Array|U?[iI]nt\d+(Clamped)?Array|Uint8ClampedArray|ArrayBuffer|DataView|Object\.(keys|is)|parse|is[NF]|Error|RangeError|TypeError|Document|Element|HTML|Canvas|ImageData|Node|Window|URL|Text|Event)/.test(
-      name,
-    );
-  if (!pure) {
-    for (const argument of args) {
-      escape(engine, state, argument, site.span);
-      engine.later(state, argument, site.span);
-    }
-    // `new Promise((resolve, reject) => …)` runs its function at once.
-    if (name === 'Promise' || name === 'PromiseConstructor') {
-      const executor = args[0];
-      if (executor?.kind === 'closure')
-        return then(
-          engine.callValue(
-            state,
-            executor,
-            undefined,
-            [
-              hostValue(`${siteOf(state, site)}resolve;`, { holds: 'nothing', callable: true }),
-              hostValue(`${siteOf(state, site)}reject;`, { holds: 'nothing', callable: true }),
-            ],
-            { ...site, type: { holds: 'nothing' } },
-          ),
-          (next) => returned(next, hostValue(`${siteOf(next, site)};`, site.type)),
-        );
-    }
-  } else for (const argument of args) engine.later(state, argument, site.span);
-  if (/^(Map|Set|WeakMap|WeakSet|Array)$/.test(name)) {
-    const source = args[0] === undefined ? undefined : state.node(args[0]);
-    const isMap = name.endsWith('Map') || name.endsWith('Set');
-    const pool = name === 'Array' || source === undefined ? [] : [...source.fields.values(), ...source.pool];
-    return returned(
-      state,
-      state.allocate(
-        siteOf(state, site),
-        {
-          shape: isMap ? 'map' : 'list',
-          fields: emptyFields,
-          pool,
-          open: false,
-          many: false,
-          type: site.type,
-          ...(state.tracing > 0 ? { traced: true } : {}),
-        },
-        engine.dropped(state),
-      ),
-    );
-  }
-  const type = site.type;
-  return returned(
-    state,
-    type.holds === 'nothing' || type.holds === 'unknown'
-      ? hostValue(`${siteOf(state, site)};`, type)
-      : engine.unknown(state, { ...type, nullable: false }, siteOf(state, site), 'caller', site.span),
-  );
-}
-
 /** What happens to receiver and arguments. */
 export function effects(
   engine: Engine,
@@ -170,7 +105,7 @@ export function effects(
       case 'disposes':
         return disposeTree(engine, state, value, span, site.span);
       case 'stores':
-        escape(engine, state, value, span);
+        escape(engine, state, value, span, 'stored by a library');
         engine.later(state, value, span);
         return;
       case 'keeps':
@@ -221,6 +156,7 @@ export function disposeTree(engine: Engine, state: State, value: Value, span: Sp
   });
   const node = state.node(value);
   if (node?.home !== undefined) engine.collector.emptied.add(node.home);
+  noteFreed(engine, state, value, call);
   kill(engine, state, value, 'disposed', { span, call, use: 'dispose' });
   for (const id of added) state.iterating.delete(id);
 }
@@ -241,6 +177,12 @@ function record(engine: Engine, state: State, receiver: Value | undefined, value
     state.change(receiver.id, { pool: [...target.pool, ...arrays.filter((a) => !target.pool.some((b) => b.key === a.key))] });
   void engine;
   void span;
+}
+
+function holdsArrays(state: State, value: Value | undefined): boolean {
+  let found = false;
+  if (value !== undefined) leaves(state, value, (_, __, life) => void (found ||= !life.owner));
+  return found;
 }
 
 /** What comes back. */
@@ -290,6 +232,7 @@ export function result(
       if (condition === undefined || (condition.kind === 'literal' && condition.value !== true))
         return hostValue(`${id};`, { holds: 'nothing', nullable: true });
     }
+    if (call?.onlyOf !== undefined && !holdsArrays(state, args[call.onlyOf])) return hostValue(`${id};`, { holds: 'nothing' });
     const declared = general(modelOf(engine, library), call, name, type);
     // A copy of a type took more time than all else here.
     const plain: TypeFact = declared.promise || declared.nullable ? { ...declared, promise: false, nullable: false } : declared;
@@ -308,7 +251,7 @@ export function result(
         dropped: engine.dropped(state),
         ...(count === undefined ? {} : { count }),
       },
-      untyped ? { holds: 'tree', library } : plain,
+      untyped ? { holds: 'tree', library, element: { holds: 'array', library } } : plain,
     );
   };
   const value = settled(
@@ -348,6 +291,7 @@ function recorder(engine: Engine, state: State, id: string, receiver: Value | un
 }
 
 function lengthOf(state: State, value: Value | undefined): number | undefined {
+  if (value?.kind === 'literal') return typeof value.value === 'number' ? value.value : undefined;
   const node = state.node(value);
   return node?.shape === 'list' && !node.open && node.pool.length === 0 ? node.fields.size : undefined;
 }

@@ -39,6 +39,7 @@ export function object(engine: Engine, state: State, event: Extract<Event, { kin
   const fields = new Map<string, Value>();
   const pool: Value[] = [];
   let open = false;
+  let unknowns = false;
   for (const entry of event.entries) {
     if (entry.kind === 'property') {
       fields.set(keyName(state, entry.key), state.local(entry.value));
@@ -46,7 +47,10 @@ export function object(engine: Engine, state: State, event: Extract<Event, { kin
     }
     const from = state.local(entry.from);
     const node = state.node(from);
-    if (node === undefined) continue;
+    if (node === undefined) {
+      if (from.kind === 'host' && from.type?.holds === 'unknown') unknowns = true;
+      continue;
+    }
     for (const [name, value] of node.fields) if (!name.startsWith('@')) fields.set(name, value);
     pool.push(...node.pool);
     if (node.open && from.kind === 'object' && (node.life !== undefined || node.type.holds !== 'nothing')) {
@@ -65,7 +69,7 @@ export function object(engine: Engine, state: State, event: Extract<Event, { kin
       shape: 'object',
       fields,
       pool,
-      open,
+      open: open || unknowns,
       many: false,
       type,
       ...(open ? { escaped: true } : {}),

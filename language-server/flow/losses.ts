@@ -5,14 +5,16 @@
  */
 import { consumes, named } from './arrays.ts';
 import type { State } from './state.ts';
-import type { Node, ObjectId } from './values.ts';
+import type { Life, Node, ObjectId } from './values.ts';
 import type { Walker } from './walk.ts';
 
 /** Nobody holds this object any more. */
 export function drop(walker: Walker, state: State, id: ObjectId, node: Node): void {
   const life = node.life;
   if (life === undefined || life.dead || life.escaped || life.traced || life.part !== undefined || life.empty || node.many) return;
-  if (life.scope > 0 || life.refs <= 0 || life.raced) return;
+  const scope = state.scopes[life.scope - 1];
+  if (scope !== undefined) state.scopes[life.scope - 1] = { ...scope, frees: true };
+  if (life.scope > 0 || life.refs <= 0 || life.raced || life.lent !== undefined) return;
   if (life.origin === 'field') return;
   if (life.origin === 'caller' && !consumes(walker, life.library)) return;
   if (life.opened) {
@@ -22,6 +24,9 @@ export function drop(walker: Walker, state: State, id: ObjectId, node: Node): vo
   state.lost.set(`${id} ${life.made?.start ?? ''}`, { id, node, how: 'end', context: state.frame.context });
 }
 
+/** What an object held was read by reference, and each reference was given back: the object's own is what is left. */
+const keptWhole = (life: Life): boolean => life.refOfKept === true && life.refs === 1;
+
 /** What was lost on a path that goes on: reported once. */
 export function reportLost(walker: Walker, state: State): void {
   for (const lost of state.lost.values()) {
@@ -29,13 +34,19 @@ export function reportLost(walker: Walker, state: State): void {
     const consuming = consumes(walker, life.library);
     const common = {
       function: life.function,
-      array: named(life),
+      array: named(life, lost.id),
       what: life.owner ? ('owner' as const) : ('array' as const),
       ...(life.declaration === undefined ? {} : { declaration: life.declaration }),
       ...(life.lastUse === undefined ? {} : { lastUse: life.lastUse }),
       ...(state.caught ? { path: 'catch' as const } : {}),
     };
-    if (consuming && life.lastRef !== undefined && (life.origin === 'here' || life.refs > 1))
+    if (
+      consuming &&
+      life.lastRef !== undefined &&
+      life.added === undefined &&
+      !keptWhole(life) &&
+      (life.origin === 'here' || life.refs > 1)
+    )
       walker.collector.see({ kind: 'lost', span: life.lastRef, how: 'extraRef', ...common }, lost.context);
     else if (consuming && life.passed !== undefined)
       walker.collector.see(
@@ -50,14 +61,17 @@ export function reportLost(walker: Walker, state: State): void {
         lost.context,
       );
     else if (life.lostAt !== undefined)
-      walker.collector.see({ kind: 'lost', span: life.lostAt.span, how: life.lostAt.how, ...common }, lost.context);
+      walker.collector.see(
+        { kind: 'lost', span: life.lostAt.span, how: life.lostAt.how, variable: life.lostAt.variable, ...common },
+        lost.context,
+      );
     else if (life.added !== undefined)
       walker.collector.see(
         {
           kind: 'retained',
           span: life.added,
           function: life.function,
-          array: named(life),
+          array: named(life, lost.id),
           collection: 'the list',
           where: 'loop',
           scalar: false,

@@ -3,7 +3,7 @@
  *
  * Depends on: arrays, state, values.
  */
-import type { FunctionId, LocalFact, Span, TypeFact } from '../lower/ir.ts';
+import { inTable, type FunctionId, type LocalFact, type Span, type TypeFact } from '../lower/ir.ts';
 import { modelOf, setLife, type Walk } from './arrays.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, type Life, type Node, type ObjectId, type Value } from './values.ts';
@@ -175,7 +175,7 @@ export function openMember(
   const before = state.get(id)?.fields.get(name);
   if (before !== undefined) return before;
   const memberType = (type !== undefined && type.holds !== 'unknown' ? type : undefined) ??
-    node.type.fields?.[name] ??
+    inTable(node.type.fields, name) ??
     node.type.element ??
     type ?? { holds: 'unknown' as const };
   if (memberType.holds === 'nothing' && memberType.class === undefined) return hostValue(`${id}.${name};`, memberType);
@@ -195,7 +195,8 @@ export function openMember(
   };
   const value = make({ ...making, depth: 2 }, { ...memberType, nullable: false });
   // A member of unknown type may be an array, and be freed by what is called on it.
-  if (value.kind === 'host' && memberType.holds === 'unknown' && life !== undefined && !life.escaped) setLife(state, id, { escaped: true });
+  if (value.kind === 'host' && memberType.holds === 'unknown' && life !== undefined && !life.escaped)
+    setLife(state, id, { escaped: true, shared: 'a tree with members of unknown type' });
   const inner = state.node(value);
   if (value.kind === 'object' && inner?.life !== undefined) {
     state.put(value.id, {

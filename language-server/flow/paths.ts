@@ -7,6 +7,7 @@ import { reads, successors, writes, type Block, type BlockId, type Local, type L
 import { leaves, read } from './arrays.ts';
 import type { Exit } from './engine.ts';
 import { step, type Place } from './events.ts';
+import { giveBack, lend } from './generators.ts';
 import { assume, truthOf } from './host-values.ts';
 import { reportLost } from './losses.ts';
 import type { State } from './state.ts';
@@ -47,7 +48,7 @@ export function runFunction(walker: Walker, start: State, fn: LoweredFunction): 
     const item = work.pop()!;
     const { state } = item;
     const block = fn.blocks[item.block]!;
-    if (walker.steps > walker.limits.stepsPerRun) {
+    if (walker.steps > walker.cap) {
       walker.collector.silent('run too long');
       break;
     }
@@ -145,6 +146,7 @@ function runBlock(
       const [first, ...others] = node.pool;
       const before = node.fields.get('at');
       if (before?.kind === 'object') state.iterating.delete(before.id);
+      if (before !== undefined) giveBack(state, before);
       if (first === undefined) {
         drained(walker, state, node);
         return go(state, end.done);
@@ -153,6 +155,7 @@ function runBlock(
       const fields = new Map(node.fields);
       fields.set('at', first);
       state.change(iterator.id, { pool: others, fields, count: (node.count ?? 0) + 1 });
+      lend(state, first);
       state.set(end.to, first);
       return go(state, end.body);
     }
@@ -221,7 +224,7 @@ function handsOutDead(walker: Walker, state: State, value: Value, span: Span, de
   if (!life.dead) return walker.collector.pass(span, state.frame.context);
   if (life.origin !== 'here' || life.traced || life.misused) return;
   read(walker, state, value, { span, use: 'return' });
-  state.put(value.id, { ...node, life: { ...life, escaped: true } });
+  state.put(value.id, { ...node, life: { ...life, escaped: true, sure: false } });
 }
 
 /** The locals that may still be read at the start of each block. */

@@ -3,13 +3,15 @@
  *
  * Depends on: engine, collections, arrays, state, values.
  */
-import type { Event, Key, LoweredFunction, Span, TypeFact } from '../lower/ir.ts';
-import { consumes, escape, kill, leaves, modelOf, named, read, setLife } from './arrays.ts';
+import { inTable, type Event, type Key, type LoweredFunction, type Span, type TypeFact } from '../lower/ir.ts';
+import { escape, kill, leaves, modelOf, named, read } from './arrays.ts';
 import { openMember } from './making.ts';
 import { blur, exact, members, noteStored, oneOf, unique } from './collections.ts';
 import { returned, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
+import { heldAgain, lostBy, mayReplace } from './replaced.ts';
 import type { State } from './state.ts';
+import { setStatic, staticField } from './statics.ts';
 import { closureValue, emptyFields, hostValue, literalValue, undefinedValue, type Node, type Value } from './values.ts';
 
 const noType: TypeFact = { holds: 'nothing' };
@@ -47,7 +49,9 @@ export function property(
     if (object.kind === 'compiled' || object.kind === 'closure' || object.kind === 'external')
       return returned(state, hostValue(`${site};`, type));
     if (object.kind === 'class') {
-      const method = engine.project.class(object.class)?.staticMethods[key];
+      const field = staticField(state, object, key);
+      if (field !== undefined) return returned(state, field);
+      const method = inTable(engine.project.class(object.class)?.staticMethods, key);
       return returned(
         state,
         method === undefined ? engine.unknown(state, type, site, 'caller', undefined) : closureValue(method, object.environment, object),
@@ -64,7 +68,7 @@ export function property(
     return arrayProperty(engine, state, object, node, key, event.span, type, place, event);
   if (key === 'length' || (key === 'size' && !node.fields.has(key) && node.class === undefined))
     return returned(state, lengthOf(state, object.id, node, type));
-  const known = node.fields.get(key);
+  const known = node.fields.get(key === 'constructor' && node.class !== undefined ? '@class' : key);
   if (known !== undefined) {
     if (state.tracing > 0) captured(engine, state, known, node, event.span, key);
     return returned(state, recalled(state, object.id, key, known));
@@ -135,6 +139,9 @@ function recalled(state: State, id: string, key: string, value: Value): Value {
 function lengthOf(state: State, id: string, node: Node, type: TypeFact): Value {
   const local = node.shape === 'list' && !node.open && !node.many && node.home === undefined;
   if (local && node.pool.length === 0) return literalValue(node.fields.size);
+  // A list of a field or variable, as long as it holds just what it was made of.
+  const whole = node.shape === 'list' && exact(node) && node.escaped !== true && node.fields.size > 0;
+  if (whole && [...node.fields.keys()].every((name) => /^\d+$/.test(name))) return literalValue(node.fields.size);
   const length = hostValue(`${id}.len${node.fields.size}.${node.pool.length};`, type);
   if (local) {
     state.facts.set(length.key.slice(1), true);
@@ -150,7 +157,7 @@ export function memberOf(engine: Engine, classId: string, table: 'methods' | 'ge
     cls !== undefined;
     cls = cls.base === undefined ? undefined : engine.project.class(cls.base)
   ) {
-    const id = cls[table][key];
+    const id = inTable(cls[table], key);
     if (id !== undefined) return id;
   }
   return undefined;
@@ -194,12 +201,15 @@ export function arrayProperty(
     }
     engine.collector.pass(span, state.frame.context);
     engine.collector.readAfter(life.watches, span);
-    state.put(object.id, { ...node, life: { ...life, refs: life.refs + 1, lastRef: span } });
+    state.put(object.id, {
+      ...node,
+      life: { ...life, refs: life.refs + 1, lastRef: span, refOfKept: life.origin === 'here' && isKept(place.fn, event.object) },
+    });
     return returned(state, object);
   }
   // What a model hands out of itself may be shared by another: nobody knows who has to free it.
   if (life.owner && type.callable !== true && !model.metadata.includes(key))
-    state.put(object.id, { ...node, life: { ...life, escaped: true } });
+    state.put(object.id, { ...node, life: { ...life, escaped: true, shared: 'an owner that handed out a part' } });
   if (life.owner && model.shares?.includes(key)) escape(engine, state, object, span);
   if (life.owner)
     return returned(
@@ -228,6 +238,21 @@ const takenApartAt = (fn: LoweredFunction, object: number, at: Span | undefined)
     events.some((one) => one.kind === 'property' && one.pattern && one.object === object && one.span.start === at?.start),
   );
 
+/** Does a local hold what a field of an object or a variable of another function holds? */
+function isKept(fn: LoweredFunction, local: number): boolean {
+  let held = holders.get(fn);
+  if (held === undefined) {
+    const found = fn.blocks.flatMap(({ events }) =>
+      events.flatMap((one) => (one.kind === 'outer' || (one.kind === 'property' && one.key.kind === 'name') ? one.to : [])),
+    );
+    held = new Set(found);
+    holders.set(fn, held);
+  }
+  return held.has(local);
+}
+
+const holders = new WeakMap<LoweredFunction, ReadonlySet<number>>();
+
 /** Is this local written by a `.ref` and read nowhere but here? */
 export function refTemporary(fn: LoweredFunction, local: number, key: string): boolean {
   if (fn.locals[local]?.name !== undefined) return false;
@@ -241,8 +266,13 @@ export function setProperty(engine: Engine, state: State, event: Extract<Event, 
   const value = state.local(event.from);
   const node = state.node(object);
   const key = keyName(state, event.key);
+  if (object.kind === 'class' && object.environment !== undefined) return setStatic(engine, state, object, key, value, event);
   if (node === undefined || object.kind !== 'object') {
-    escape(engine, state, value, event.span);
+    escape(engine, state, value, event.span, 'stored in an unknown object');
+    // `worker.onmessage = …`
+    // What a module exports (`exports.f = f`) is an entry of its own.
+    const handedOut = value.kind === 'closure' && engine.project.function(value.function)?.exported === true;
+    if (!handedOut) engine.later(state, value, event.span, /^on[a-z]/.test(key));
     return returned(state, value);
   }
   const setter = event.callee?.kind === 'user' ? engine.project.function(event.callee.function) : undefined;
@@ -280,6 +310,7 @@ export function setProperty(engine: Engine, state: State, event: Extract<Event, 
   heldAgain(state, value);
   if (key.startsWith('[')) noteStored(engine, state, object.id, node, value, event.span, place.inLoop);
   const old = node.fields.get(key);
+  if (old === undefined) mayReplace(engine, state, object.id, key, event.span);
   state.setField(object.id, key, value);
   if (old !== undefined) lostBy(engine, state, [old], event.span, 'overwritten');
   else if (key.startsWith('[') && node.pool.length > 0) state.change(object.id, { pool: node.pool });
@@ -297,53 +328,6 @@ export function homed(state: State, value: Value, home: string | undefined): voi
   if (home === undefined || value.kind !== 'object') return;
   const node = state.get(value.id);
   if (node !== undefined && node.home === undefined && (node.shape === 'list' || node.shape === 'map')) state.change(value.id, { home });
-}
-
-/** What is stored once more is not lost by what let go of it before. */
-export function heldAgain(state: State, value: Value): void {
-  leaves(state, value, (id, node, { lostAt, ...life }) => {
-    if (lostAt !== undefined) state.put(id, { ...node, life });
-  });
-}
-
-/** `old` was overwritten or deleted: what nobody else holds is lost here. */
-export function lostBy(engine: Engine, state: State, old: readonly Value[], span: Span, how: 'overwritten' | 'deleted'): void {
-  const candidates: { readonly id: string; readonly node: Node }[] = [];
-  for (const value of old)
-    leaves(state, value, (id, node, life) => {
-      if (
-        !life.dead &&
-        !life.escaped &&
-        !life.traced &&
-        life.scope === 0 &&
-        life.origin !== 'caller' &&
-        life.part === undefined &&
-        !life.empty
-      )
-        candidates.push({ id, node });
-    });
-  if (candidates.length === 0) return;
-  const held = state.reachable();
-  for (const { id, node } of candidates) {
-    const life = node.life!;
-    if (life.raced && how === 'overwritten') continue;
-    if (held.has(id)) {
-      setLife(state, id, { lostAt: { span, how } });
-      continue;
-    }
-    engine.collector.see(
-      {
-        kind: 'lost',
-        span: life.lastRef !== undefined && consumes(engine, life.library) ? life.lastRef : span,
-        function: state.frame.fn.id,
-        array: named(life),
-        how: life.lastRef !== undefined && consumes(engine, life.library) ? 'extraRef' : how,
-        what: life.owner ? 'owner' : 'array',
-      },
-      state.frame.context,
-    );
-    state.heap.delete(id);
-  }
 }
 
 /** A compiled function reads an array that is not its argument. */

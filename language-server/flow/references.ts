@@ -84,3 +84,23 @@ export function merged(a: Node, b: Node): Node {
 }
 
 export const compiledKey = (of: Value, jit: Span): string => `jit ${jit.file}:${jit.start} ${of.key}`;
+
+/** The same list when nothing in it changes. */
+export function mapList(list: readonly Value[], map: (value: Value) => Value): readonly Value[] {
+  let changed: Value[] | undefined;
+  for (let i = 0; i < list.length; i++) {
+    const next = map(list[i]!);
+    if (next !== list[i]) (changed ??= [...list])[i] = next;
+  }
+  return changed ?? list;
+}
+
+export function hasKey(fields: ReadonlyMap<string, unknown>, test: (name: string) => boolean): boolean {
+  for (const name of fields.keys()) if (test(name)) return true;
+  return false;
+}
+
+export function everyKey(map: ReadonlyMap<string, unknown>, of: ReadonlySet<string>): boolean {
+  for (const key of map.keys()) if (!of.has(key)) return false;
+  return true;
+}

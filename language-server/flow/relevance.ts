@@ -222,10 +222,12 @@ export function callersInText(project: Project): ReadonlyMap<FunctionId, Readonl
       for (const name of unresolvedIn(fn)) unresolved.add(name);
     }
   }
-  // A method that was assigned to a prototype may be meant wherever its name is called.
+  // A method that was assigned to a prototype may be meant wherever its name is called, and so may one that no other call means.
   for (const unit of project.units.values())
     for (const fn of unit.functions.values()) {
-      const name = prototypeMethod.exec(fn.name)?.[1];
+      const name =
+        prototypeMethod.exec(fn.name)?.[1] ??
+        (fn.class !== undefined && !all.has(fn.id) ? fn.name.slice(fn.name.lastIndexOf('.') + 1) : undefined);
       if (name !== undefined && unresolved.has(name)) add(fn.id, hiddenCaller);
     }
   return all;

@@ -36,7 +36,7 @@ export function scopeCall(
     const scope = next.scopes[depth - 1];
     next.scopes.length = depth - 1;
     if (exit.kind === 'throw') {
-      end(next, depth, undefinedValue, site.span, model);
+      end(engine, next, depth, undefinedValue, site.span, model, scope?.frees === true);
       return exit;
     }
     const promise = next.node(exit.value)?.shape === 'promise' || (exit.value.kind === 'host' && exit.value.type?.promise === true);
@@ -74,7 +74,7 @@ export function scopeCall(
         next.frame.context,
       );
     engine.collector.pass(site.span, next.frame.context);
-    end(next, depth, exit.value, site.span, model);
+    end(engine, next, depth, exit.value, site.span, model, scope?.frees === true);
     return exit;
   });
 }
@@ -82,6 +82,7 @@ export function scopeCall(
 /** A scope of a value that the text has no type for (`this.tf.tidy(…)`): it may well free what its callback makes. */
 export function looseScope(engine: Engine, state: State, target: Value, site: CallSite): readonly Exit[] {
   state.scopes.push({ span: site.span, library: '' });
+  engine.collector.frees(site.span, 'what it is is not known');
   const depth = state.scopes.length;
   return engine.callValue(state, target, undefined, [], { ...site, tag: ' scope' }).map((exit) => {
     exit.state.scopes.length = depth - 1;
@@ -127,7 +128,7 @@ function readsLocal(event: import('../lower/ir.ts').Event, local: number): boole
 }
 
 /** Frees what was made in the scope and isn't in its result; the result moves to the scope outside. */
-function end(state: State, depth: number, result: Value, span: Span, model: LibraryModel): void {
+function end(engine: Engine, state: State, depth: number, result: Value, span: Span, model: LibraryModel, frees: boolean): void {
   const kept = new Set<ObjectId>();
   const visit = (value: Value, levels: number): void => {
     const node = state.node(value);
@@ -140,14 +141,19 @@ function end(state: State, depth: number, result: Value, span: Span, model: Libr
     node.pool.forEach((member) => visit(member, levels - 1));
   };
   visit(result, 8);
+  let freed = frees;
   for (const [id, node] of state.heap) {
     const life = node.life;
     if (life === undefined || life.scope < depth) continue;
     if (kept.has(id)) {
       const { name: _, declaration: __, ...rest } = life;
       state.put(id, { ...node, life: depth === 1 ? { ...rest, scope: 0, made: span } : { ...life, scope: depth - 1 } });
-    } else if (!life.dead) state.put(id, { ...node, life: { ...life, dead: true, death: 'scope', diedAt: span } });
+    } else if (!life.dead) {
+      freed ||= !life.escaped;
+      state.put(id, { ...node, life: { ...life, dead: true, death: 'scope', diedAt: span } });
+    }
   }
+  engine.collector.frees(span, !freed ? 'nothing that is known is left in it' : depth > 1 ? 'a scope frees it' : undefined);
 }
 
 /** A promise that needs arrays of the scope is started in it. */

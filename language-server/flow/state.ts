@@ -7,8 +7,8 @@
  * the first write. Depends on: values, lower/ir.
  */
 import type { FunctionId, Local, LoweredFunction, Span } from '../lower/ir.ts';
-import { forEachId, mapValue, merged } from './references.ts';
-import { anonymous, heapKey, hostValue, objectValue, type Node, type ObjectId, type Value } from './values.ts';
+import { everyKey, forEachId, hasKey, mapList, mapValue, merged } from './references.ts';
+import { anonymous, heapKey, hostValue, objectValue, type Later, type Node, type ObjectId, type Value } from './values.ts';
 
 export interface Frame {
   readonly fn: LoweredFunction;
@@ -30,6 +30,8 @@ export interface Frame {
 
 export interface Scope {
   readonly started?: Span;
+  /** Something that was made in it is held by nobody any more: it frees that. */
+  readonly frees?: boolean;
   readonly span: Span;
   readonly library: string;
 }
@@ -49,7 +51,7 @@ export class State {
   readonly facts: Map<string, boolean>;
   readonly scopes: Scope[];
   readonly lost: Map<string, Lost>;
-  readonly later: { readonly value: Value; readonly key: string }[];
+  readonly later: Later[];
   readonly laterDone: Set<string>;
   /** Callbacks that ran and will run again: what they hold stays held. */
   readonly again: Map<string, Value>;
@@ -181,7 +183,7 @@ export class State {
           pool: pool.filter((value, i) => pool.findIndex((other) => other.key === value.key) === i),
         });
     }
-    for (const [i, later] of this.later.entries()) this.later[i] = { value: map(later.value), key: later.key };
+    for (const [i, later] of this.later.entries()) this.later[i] = { ...later, value: map(later.value) };
     for (const [key, again] of this.again) this.again.set(key, map(again));
   }
 
@@ -298,6 +300,8 @@ export class State {
       if (node === undefined || node.shape === 'recorder') continue;
       node.fields.forEach(visit);
       node.pool.forEach(visit);
+      // What a promise still reads is not forgotten once it is gone.
+      for (const { id: read } of node.pending ?? []) if (this.heap.get(read)?.life?.dead === true) visitId(read);
     }
     return seen;
   }
@@ -381,26 +385,6 @@ function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
   const parent = frame.parent === undefined ? undefined : mapFrame(frame.parent, map);
   if (locals === undefined && yields === frame.yields && self === frame.self && parent === frame.parent) return frame;
   return { ...frame, locals: locals ?? frame.locals, yields: [...yields], self, parent };
-}
-
-/** The same list when nothing in it changes. */
-function mapList(list: readonly Value[], map: (value: Value) => Value): readonly Value[] {
-  let changed: Value[] | undefined;
-  for (let i = 0; i < list.length; i++) {
-    const next = map(list[i]!);
-    if (next !== list[i]) (changed ??= [...list])[i] = next;
-  }
-  return changed ?? list;
-}
-
-function hasKey(fields: ReadonlyMap<string, unknown>, test: (name: string) => boolean): boolean {
-  for (const name of fields.keys()) if (test(name)) return true;
-  return false;
-}
-
-function everyKey(map: ReadonlyMap<string, unknown>, of: ReadonlySet<string>): boolean {
-  for (const key of map.keys()) if (!of.has(key)) return false;
-  return true;
 }
 
 export const functionOf = (state: State): FunctionId => state.frame.fn.id;

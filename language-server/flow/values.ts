@@ -77,6 +77,8 @@ export interface Life {
   readonly origin: 'here' | 'caller' | 'field';
   /** Unknown code holds it too, or may have freed it: nothing more can be said. */
   readonly escaped: boolean;
+  /** How it came to that. */
+  readonly shared?: string;
   /** Depth of the scope that will free it; 0 when none does. */
   readonly scope: number;
   /** Stands for a value of a trace. */
@@ -89,7 +91,7 @@ export interface Life {
   readonly lastRef?: Span;
   readonly lastUse?: Span;
   /** Where a field, variable or collection let go of it while a variable of the function still had it. */
-  readonly lostAt?: { readonly span: Span; readonly how: 'overwritten' | 'deleted' };
+  readonly lostAt?: { readonly span: Span; readonly how: 'overwritten' | 'deleted'; readonly variable: boolean };
   /** Its use after death was reported on this path. */
   readonly misused?: boolean;
   /** Made while another function waited: whether both run at once is not known. */
@@ -102,6 +104,14 @@ export interface Life {
   readonly watches: readonly string[];
   /** A part of the tree was freed or handed on by itself. */
   readonly opened?: boolean;
+  /** Code that nobody knows returned it: it may be one that others have. */
+  readonly foreign?: boolean;
+  /** A generator waits while its consumer has it, and then frees it so. */
+  readonly lent?: { readonly death: Death; readonly diedAt?: Span };
+  /** Freed here, whoever else may hold it: that it is gone is certain. */
+  readonly sure?: boolean;
+  /** The last `.ref` was taken from what a field or an outer variable holds. */
+  readonly refOfKept?: boolean;
   /** Made in a function, for messages and filters. */
   readonly function: FunctionId;
   /** Values read after the first wait of a call that is still running. */

@@ -12,6 +12,7 @@ import { escape } from './arrays.ts';
 import { make, type Making } from './making.ts';
 import { unknownCall } from './calls.ts';
 import { Collector } from './collector.ts';
+import { withinBudget } from './budget.ts';
 import { compiledCall } from './compiled-calls.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
 import type { Place } from './events.ts';
@@ -19,6 +20,7 @@ import { besideThePoint, enter, leave } from './frames.ts';
 import { libraryCall } from './library-calls.ts';
 import { drop, reportLost } from './losses.ts';
 import { runFunction } from './paths.ts';
+import { runLater } from './later.ts';
 import { State, type Frame } from './state.ts';
 import { anonymous, emptyFields, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
 
@@ -43,6 +45,8 @@ export class Walker implements Engine {
   private readonly contexts = new Map<string, string>();
   steps = 0;
   total = 0;
+  /** How far `steps` may go in the call at hand. */
+  cap: number;
 
   /** The budget of the file is used up. */
   get spent(): boolean {
@@ -63,6 +67,7 @@ export class Walker implements Engine {
     this.collector = collector;
     this.models = new Map(models.map((model) => [model.id, model]));
     this.limits = limits;
+    this.cap = limits.stepsPerRun;
   }
 
   /** A short name for a chain of calls. */
@@ -159,7 +164,8 @@ export class Walker implements Engine {
       if (frame.fn.id === fn.id) again++;
     }
     if (depth > this.limits.depth || again > 1) {
-      for (const argument of args) escape(this, state, argument, site.span);
+      for (const argument of args)
+        escape(this, state, argument, site.span, again > 1 ? 'passed to a recursion' : 'passed to a call too deep');
       this.collector.silent(again > 1 ? 'recursion' : 'calls too deep');
       return returned(state, this.unknown(state, site.type, `${state.frame.context}:${site.span.start}rec`, 'caller', site.span));
     }
@@ -174,9 +180,11 @@ export class Walker implements Engine {
     }
     const context = this.context(state.frame.context, `${site.span.file}:${site.span.start}${site.tag ?? ''} ${fn.id}`);
     const scopesBefore = state.scopes.length;
-    enter(this, state, fn, environment, self, args, context, site);
-    const exits = runFunction(this, state, fn);
-    return exits.map((exit) => leave(this, exit, fn, site, scopesBefore));
+    const exits = withinBudget(this, state, fn, self === undefined ? args : [...args, self], site, () => {
+      enter(this, state, fn, environment, self, args, context, site);
+      return runFunction(this, state, fn);
+    });
+    return exits.map((exit) => (exit.state.frame.context === context ? leave(this, exit, fn, site, scopesBefore) : exit));
   }
 
   construct(
@@ -270,6 +278,8 @@ export class Walker implements Engine {
     });
     const rootBefore = this.collector.root;
     const stepsBefore = this.steps;
+    const capBefore = this.cap;
+    this.cap = this.limits.stepsPerRun;
     const tracingBefore = this.collector.tracingJit;
     this.collector.tracingJit = undefined;
     this.collector.root = module;
@@ -293,6 +303,7 @@ export class Walker implements Engine {
     this.collector.root = rootBefore;
     this.collector.tracingJit = tracingBefore;
     this.steps = stepsBefore;
+    this.cap = capBefore;
   }
 
   /** The end of a run: what is lost is reported, what others hold is noted. */
@@ -303,70 +314,20 @@ export class Walker implements Engine {
       if (node.life !== undefined && !node.life.dead && node.life.watches.length > 0) this.collector.keptAfter(node.life.watches);
   }
 
-  later(state: State, value: Value, _span: Span): void {
+  later(state: State, value: Value, span: Span, often = false): void {
     if (state.tracing > 0) return;
     if (value.kind === 'closure') {
       if (state.laterDone.has(value.key)) state.again.set(value.key, value);
-      else if (!state.later.some((entry) => entry.key === value.key)) state.later.push({ value, key: value.key });
+      else if (!state.later.some((entry) => entry.key === value.key)) state.later.push({ value, key: value.key, often });
       return;
     }
     const node = state.node(value);
     if (node !== undefined && (node.shape === 'object' || node.shape === 'list'))
-      for (const member of [...node.fields.values(), ...node.pool]) if (member.kind === 'closure') this.later(state, member, _span);
+      for (const member of [...node.fields.values(), ...node.pool]) if (member.kind === 'closure') this.later(state, member, span, often);
   }
 
   runLater(state: State): readonly State[] {
-    let states: State[] = [state];
-    for (let round = 0; round < 6; round++) {
-      const next: State[] = [];
-      let any = false;
-      for (const at of states) {
-        const entry = at.later.shift();
-        if (entry === undefined || at.laterDone.has(entry.key) || entry.value.kind !== 'closure') {
-          next.push(at);
-          continue;
-        }
-        any = true;
-        at.laterDone.add(entry.key);
-        const fn = this.project.function(entry.value.function);
-        if (fn === undefined) {
-          next.push(at);
-          continue;
-        }
-        const args = fn.parameters.map((p, i) =>
-          this.unknown(
-            at,
-            { ...(fn.locals[p.local]?.type ?? { holds: 'unknown' }), nullable: false },
-            `later ${fn.id} ${i}`,
-            'caller',
-            undefined,
-            p.name,
-          ),
-        );
-        const exits = this.callFunction(at, fn, entry.value.environment, entry.value.self, args, {
-          span: fn.span,
-          nameSpan: fn.span,
-          repeated: true,
-          type: { holds: 'nothing' },
-          tag: ' later',
-        });
-        const normal = exits.filter((exit) => exit.kind === 'return').slice(0, 3);
-        for (const exit of normal) {
-          // Whoever called it may keep what it returned: a cleanup, a promise.
-          const without = exit.state.reachable();
-          for (const id of exit.state.reachable([exit.value])) {
-            const held = exit.state.heap.get(id);
-            if (held?.life !== undefined && !without.has(id)) exit.state.put(id, { ...held, life: { ...held.life, escaped: true } });
-          }
-          exit.state.collect(this.dropped(exit.state));
-          reportLost(this, exit.state);
-          next.push(exit.state);
-        }
-      }
-      states = next.slice(0, 6);
-      if (!any) break;
-    }
-    return states;
+    return runLater(this, state);
   }
 
   unknown(state: State, type: TypeFact, site: string, origin: 'here' | 'caller', span: Span | undefined, name?: string): Value {

@@ -83,6 +83,7 @@ export const jaxJs: LibraryModel = {
     'tree.leaves': { arguments: { 0: 'inspects' }, role: { kind: 'collection', does: 'values' }, result: { aliases: 0 } },
     'tree.flatten': { arguments: { 0: 'inspects' }, result: 'unknown' },
     'tree.structure': { arguments: { 0: 'inspects' }, result: 'host' },
+    'numpy.split': { ...consumesAll, countOf: 1 },
     'Array.dispose': { arguments: { receiver: 'disposes' }, result: 'host' },
     'Array.js': reader,
     'Array.dataSync': reader,

@@ -52,6 +52,24 @@ const settles = (argument: number): Callback => ({
   result: 'settles',
 });
 
+/** Functions and methods that call what they are given again and again, under the names that event sources give them. */
+export const listeners: ReadonlySet<string> = new Set(
+  'on addListener addEventListener subscribe watch watchEffect useCallback setInterval onMessage onRequest onmessage'.split(' '),
+);
+
+/** Methods of servers that register a handler for a path. */
+export const routes: ReadonlySet<string> = new Set('get post put patch delete all use route'.split(' '));
+
+/** Cells that frameworks keep between renders, and the field that holds the value. */
+export const cells: Readonly<Record<string, string>> = {
+  useRef: 'current',
+  createRef: 'current',
+  ref: 'value',
+  shallowRef: 'value',
+  signal: 'value',
+  useSignal: 'value',
+};
+
 export const standard: LibraryModel = {
   id: 'standard',
   modules: ['lib'],
@@ -131,12 +149,12 @@ export const standard: LibraryModel = {
     'Set.forEach': over('dropped'),
     'ObjectConstructor.values': { arguments: { 0: 'inspects' }, role: { kind: 'collection', does: 'values' } },
     'ObjectConstructor.entries': { arguments: { 0: 'inspects' }, role: { kind: 'collection', does: 'entries' } },
-    'ObjectConstructor.keys': { arguments: { 0: 'inspects' }, result: 'host' },
+    'ObjectConstructor.keys': { arguments: { 0: 'inspects' }, role: { kind: 'collection', does: 'keys' } },
     'ObjectConstructor.fromEntries': { role: { kind: 'collection', does: 'copy' } },
     'ObjectConstructor.freeze': { result: { aliases: 0 } },
     'ObjectConstructor.assign': { result: 'unknown', arguments: { rest: 'stores' } },
     'PromiseConstructor.all': { role: { kind: 'collection', does: 'copy' }, result: { settles: { aliases: 0 } } },
-    'PromiseConstructor.allSettled': { arguments: { rest: 'stores' }, result: 'unknown' },
+    'PromiseConstructor.allSettled': { role: { kind: 'collection', does: 'copy' }, result: { settles: { aliases: 0 } } },
     'PromiseConstructor.race': { arguments: { rest: 'stores' }, result: 'unknown' },
     'PromiseConstructor.resolve': { result: { settles: { aliases: 0 } } },
     'PromiseConstructor.reject': { result: 'host', note: 'throws' },

@@ -99,6 +99,7 @@ export const tfjs: LibraryModel = {
     tidy: { role: { kind: 'scope', async: false } },
     keep: { arguments: { 0: 'keeps' }, result: { aliases: 0 } },
     dispose: { arguments: { 0: 'disposes' }, role: { kind: 'treeLeaves' }, result: 'host' },
+    split: { arguments: { rest: 'reads' }, result: 'creates', countOf: 1 },
     variable: { arguments: { rest: 'reads' }, result: 'creates', note: 'kept' },
     memory: host,
     nextFrame: { result: { settles: 'host' } },

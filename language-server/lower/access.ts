@@ -66,7 +66,7 @@ export function keyOf(fn: Lowering, node: ts.PropertyAccessExpression | ts.Eleme
 export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, short: BlockId | undefined): Local {
   const construct = ts.isNewExpression(node);
   const target = bare(node.expression);
-  const callee = methodOfThis(fn, target) ?? fn.file.resolver.callee(node);
+  const callee = asWritten(target, methodOfThis(fn, target) ?? fn.file.resolver.callee(node));
   let receiver: Local | undefined;
   let key: Key | undefined;
   let fnLocal: Local | undefined;
@@ -110,6 +110,12 @@ export function call(fn: Lowering, node: ts.CallExpression | ts.NewExpression, s
   fn.graph.emit(event);
   return to;
 }
+
+/** `super.close()` means the method of the base class, whatever the object has of its own. */
+const asWritten = (target: ts.Expression, callee: Callee): Callee =>
+  callee.kind === 'user' && ts.isPropertyAccessExpression(target) && target.expression.kind === K.SuperKeyword
+    ? { ...callee, exact: true }
+    : callee;
 
 /** A method of `this` in a compiler's state machine, where the checker doesn't see whose `this` it is. */
 function methodOfThis(fn: Lowering, target: ts.Expression): Callee | undefined {

@@ -160,8 +160,8 @@ export type End =
 export type Callee =
   /** An entry of a library model, by model id and qualified name: `tidemark` `numpy.zeros`, `tfjs` `Tensor.add`, `webgpu` `GPUDevice.createBuffer`, `standard` `Array.push`. */
   | { readonly kind: 'library'; readonly library: string; readonly name: string }
-  /** A function or method of the project; `overridable` when a subclass in the project has its own. */
-  | { readonly kind: 'user'; readonly function: FunctionId; readonly overridable: boolean }
+  /** A function or method of the project; `overridable` when a subclass in the project has its own, `exact` when `super` names it. */
+  | { readonly kind: 'user'; readonly function: FunctionId; readonly overridable: boolean; readonly exact?: boolean }
   /** `new` of a class of the project, or `super(…)`. */
   | { readonly kind: 'class'; readonly class: ClassId }
   /** Whatever `function` (or the property `key` of `receiver`) holds when the call runs. */
@@ -300,6 +300,10 @@ export function librariesIn({ locals, blocks }: LoweredFunction): readonly strin
   );
   return [...typed, ...called];
 }
+
+/** What a table has under a name of the text: `constructor` and `toString` are names like any other. */
+export const inTable = <T>(table: Readonly<Record<string, T>> | undefined, name: string): T | undefined =>
+  table !== undefined && Object.hasOwn(table, name) ? table[name] : undefined;
 
 /** The locals an event reads, in order. */
 export function reads(event: Event): readonly Local[] {

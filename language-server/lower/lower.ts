@@ -8,13 +8,15 @@ import ts from 'typescript';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { TypeFacts } from '../program/program.ts';
 import { directivesOf, budgetAbove } from './directives.ts';
+import { knowsDisposables } from './disposables.ts';
+import { exportsOf } from './exports.ts';
 import { bare, closure, expression, literal, propertyName } from './expressions.ts';
 import { Lowering, type FileContext } from './function.ts';
 import { librariesIn } from './ir.ts';
 import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, Unit } from './ir.ts';
 import { isFunction, memberName, nameOf, type Naming } from './naming.ts';
 import { bind, withDefault } from './patterns.ts';
-import { isPrototypeMethod, thisType } from './prototypes.ts';
+import { addPrototypeClasses, isPrototypeMethod, thisType } from './prototypes.ts';
 import { createResolver } from './resolve.ts';
 import { statements } from './statements.ts';
 import { createTypes, nothing } from './types.ts';
@@ -43,23 +45,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   const functions = new Map<FunctionId, LoweredFunction>();
   const classes = new Map<ClassId, LoweredClass>();
   const moduleId = `${source.fileName}#`;
-  const moduleSymbol = checker.getSymbolAtLocation(source);
-  const exportedNodes = new Set<ts.Node>();
-  const exports = new Set<string>();
-  if (moduleSymbol !== undefined) {
-    for (const symbol of checker.getExportsOfModule(moduleSymbol)) {
-      const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
-      for (const declaration of target.declarations ?? []) {
-        exportedNodes.add(declaration);
-        if (ts.isVariableDeclaration(declaration) || ts.isBindingElement(declaration)) exports.add(target.name);
-        if (ts.isExportAssignment(declaration) && ts.isIdentifier(bare(declaration.expression)))
-          exports.add(bare(declaration.expression).getText());
-        if (ts.isVariableDeclaration(declaration) && declaration.initializer !== undefined)
-          exportedNodes.add(bare(declaration.initializer));
-        if (ts.isExportAssignment(declaration)) exportedNodes.add(bare(declaration.expression));
-      }
-    }
-  }
+  const { nodes: exportedNodes, names: exports } = exportsOf(checker, source);
   const libraries = new Set<string>();
   for (const statement of source.statements) {
     if (
@@ -246,11 +232,6 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     }
     const initialiser = lowerFields(node, parent, id);
     const constructor_ = constructorNode === undefined ? undefined : lowerFunction(constructorNode, parent, 'constructor', id);
-    for (const member of node.members)
-      if (ts.isPropertyDeclaration(member) && hasModifier(member, ts.SyntaxKind.StaticKeyword) && member.initializer !== undefined) {
-        // Static fields live on the class value, which the module makes once.
-        expression(parent, member.initializer);
-      }
     classes.set(id, {
       ...common,
       methods,
@@ -261,6 +242,23 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       initialiser,
       ...(constructor_ === undefined ? {} : { constructor_ }),
     });
+    lowerStatics(node, parent, id);
+  }
+
+  /** Static fields live on the class value, which the function around it makes once. */
+  function lowerStatics(node: ts.ClassLikeDeclaration, parent: Lowering, id: ClassId): void {
+    for (const member of node.members) {
+      if (!ts.isPropertyDeclaration(member) || !hasModifier(member, ts.SyntaxKind.StaticKeyword) || member.initializer === undefined)
+        continue;
+      const init = bare(member.initializer);
+      const from =
+        ts.isArrowFunction(init) || ts.isFunctionExpression(init)
+          ? closure(parent, init, memberName(member.name))
+          : expression(parent, member.initializer);
+      const object = parent.temporary();
+      parent.graph.emit({ kind: 'class', to: object, class: id, span: span(member) });
+      parent.graph.emit({ kind: 'setProperty', object, key: propertyName(parent, member.name), from, declares: true, span: span(member) });
+    }
   }
 
   const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean =>
@@ -367,6 +365,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     blocks: top.graph.finish({ file: source.fileName, start: source.end, end: source.end }),
   });
 
+  addPrototypeClasses(functions, classes);
   for (const fn of functions.values()) for (const library of librariesIn(fn)) libraries.add(library);
   const { directives, budgetBytes } = directivesOf(source);
   return {
@@ -390,15 +389,4 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     if (ts.isSetAccessor(node)) return 'setter';
     return ts.isConstructorDeclaration(node) ? 'constructor' : 'function';
   }
-}
-
-const disposables = new WeakMap<ts.Program, boolean>();
-
-/** Do the types of this program know `Disposable`? The language's `lib` brings it, or the types of Node. */
-function knowsDisposables(program: ts.Program): boolean {
-  const known = disposables.get(program);
-  if (known !== undefined) return known;
-  const found = program.getSourceFiles().some(({ fileName }) => /(lib\.es\w+|compatibility\/)\.?disposable\.d\.ts$/.test(fileName));
-  disposables.set(program, found);
-  return found;
 }

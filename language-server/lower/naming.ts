@@ -42,7 +42,8 @@ export function createNaming(facts: TypeFacts): Naming {
       if (isFunction(node)) {
         const name = nameOf(node) ?? '';
         const prefix = ts.isGetAccessor(node) ? 'get ' : ts.isSetAccessor(node) ? 'set ' : '';
-        inner = take(`${path}${path === '' ? '' : '/'}${prefix}${name}`);
+        // The module itself has the empty path.
+        inner = take(path === '' && prefix + name === '' ? '()' : `${path}${path === '' ? '' : '/'}${prefix}${name}`);
         functions.set(node, `${source.fileName}#${inner}`);
       } else if (ts.isClassLike(node)) {
         inner = take(`${path}${path === '' ? '' : '/'}${node.name?.text ?? nameOf(node) ?? 'class'}`);

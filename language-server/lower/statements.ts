@@ -88,6 +88,11 @@ export function one(fn: Lowering, node: ts.Statement, labels: readonly string[])
     fn.graph.emit({ kind: 'class', to, class: id, span: fn.span(node) });
     return;
   }
+  // A namespace is a part of the module, whose names nobody else has.
+  if (ts.isModuleDeclaration(node)) {
+    if (node.body !== undefined && !isAmbient(node)) statementsOfNamespace(fn, node.body);
+    return;
+  }
   if (ts.isExportAssignment(node)) {
     const init = bare(node.expression);
     const value =
@@ -95,6 +100,13 @@ export function one(fn: Lowering, node: ts.Statement, labels: readonly string[])
     const to = fn.graph.local({ name: 'default', kind: 'constant', type: fn.type(node.expression), captured: true });
     copy(fn, node, to, value);
   }
+}
+
+const isAmbient = (node: ts.ModuleDeclaration): boolean => node.modifiers?.some(({ kind }) => kind === K.DeclareKeyword) === true;
+
+function statementsOfNamespace(fn: Lowering, body: ts.ModuleBody | ts.JSDocNamespaceBody): void {
+  if (ts.isModuleBlock(body)) statements(fn, body.statements, body);
+  else if (ts.isModuleDeclaration(body)) one(fn, body, []);
 }
 
 export function declarations(fn: Lowering, list: ts.VariableDeclarationList, statement: ts.Node): void {

@@ -1,7 +1,8 @@
 import { printAval, avalBytes } from '../../runtime/core/aval.ts';
 import { writeBytes } from '../../runtime/core/bytes.ts';
-import { analysisOf } from '../memory/analysis.ts';
-import type { Cases, Rule } from './rule.ts';
+import { reads, type FunctionId, type Span } from '../lower/ir.ts';
+import { analysisOf, spanKey, type Analysis } from '../memory/analysis.ts';
+import type { Cases, Rule, RuleContext } from './rule.ts';
 
 /** Smaller tables belong into a program: filter taps, means of channels. */
 const leastBytes = 64 * 1024;
@@ -14,8 +15,11 @@ export const rule: Rule = {
 An array that a compiled function reads from outside is a constant of its program: it stays alive as long as the program
 does, can never be donated, and a new array means a new program. Pass it as an argument.`,
   *check(context) {
-    for (const { array, span, jit, name, function: within } of analysisOf(context).captured) {
-      if (span.file !== context.unit.file) continue;
+    const analysis = analysisOf(context);
+    const seen = new Set<string>();
+    for (const { array, span, jit, name, function: within } of [...analysis.captured, ...capturesByPlace(context)]) {
+      if (span.file !== context.unit.file || seen.has(spanKey(span))) continue;
+      seen.add(spanKey(span));
       const bytes = avalBytes(array.aval);
       if (typeof bytes !== 'number') {
         context.silent('the size of the captured array is not known');
@@ -35,6 +39,37 @@ does, can never be donated, and a new array means a new program. Pass it as an a
     }
   },
 };
+
+type Use = Analysis['captured'][number];
+/** What the rule needs of a use. */
+type Place = Omit<Use, 'array'> & { readonly array: Pick<Use['array'], 'aval'> };
+
+/** Captures in functions that no walk with shapes could trace: of an array whose place always makes it of one size. */
+function capturesByPlace(context: RuleContext): readonly Place[] {
+  const { exploration, callsOf } = analysisOf(context);
+  return context.captures.flatMap(({ span, jit, name, made, function: within }) => {
+    if (made === undefined || callsOf(jit).some(({ traced }) => traced !== undefined) || !isUsed(context, span, within)) return [];
+    const lives = exploration.runs.flatMap(({ ledger }) => ledger.lives.filter((life) => spanKey(life.made) === spanKey(made)));
+    const [first] = lives;
+    const same = lives.every(({ aval }) => aval !== undefined && first?.aval !== undefined && printAval(aval) === printAval(first.aval));
+    return first?.aval === undefined || !same ? [] : [{ array: { aval: first.aval }, span, jit, name, function: within }];
+  });
+}
+
+const metadata = /^(shape|dtype|ndim|size|nbytes|length)$/;
+
+/** Is the captured array needed for more than its shape? */
+function isUsed(context: RuleContext, span: Span, within: FunctionId): boolean {
+  const events = context.project.function(within)?.blocks.flatMap((block) => block.events) ?? [];
+  const taken = events.find((event) => event.kind === 'outer' && spanKey(event.span) === spanKey(span));
+  return (
+    taken?.kind !== 'outer' ||
+    events.some(
+      (event) =>
+        reads(event).includes(taken.to) && !(event.kind === 'property' && event.key.kind === 'name' && metadata.test(event.key.name)),
+    )
+  );
+}
 
 export const cases: Cases = {
   bad: [

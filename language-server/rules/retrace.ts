@@ -1,4 +1,5 @@
-import { analysisOf } from '../memory/analysis.ts';
+import { varyingArgument, type Varying } from '../flow/varying.ts';
+import { analysisOf, spanKey } from '../memory/analysis.ts';
 import { retraces } from '../memory/retraces.ts';
 import type { Cases, Rule } from './rule.ts';
 
@@ -21,6 +22,20 @@ changes as an array: its values may change without a new trace.`,
         intents: [],
       };
     }
+    const known = new Set(retraces(analysisOf(context)).map(({ span }) => spanKey(span)));
+    for (const call of context.calls) {
+      const fn = context.project.function(call.function);
+      const isNew = !known.has(spanKey(call.span)) && call.how !== 'grad' && call.how !== 'other';
+      const varying = isNew && fn !== undefined ? varyingArgument(fn, call) : undefined;
+      if (varying === undefined) continue;
+      known.add(spanKey(call.span));
+      yield {
+        span: call.span,
+        message: `${varying.name === undefined ? 'the compiled function' : `\`${varying.name}\``} is traced again with every call here: ${why(varying)}`,
+        notes: [{ span: call.jit, text: 'compiled here' }],
+        intents: [],
+      };
+    }
     for (const [line, traces] of context.measured?.tracesOfLine ?? []) {
       const call = context.calls.find(({ jit }) => jit.file === context.unit.file && lineOf(context.unit.lines, jit.start) === line);
       if (call === undefined || traces <= 3 || retraces(analysisOf(context)).some(({ jit }) => jit.start === call.jit.start)) continue;
@@ -33,6 +48,11 @@ changes as an array: its values may change without a new trace.`,
     }
   },
 };
+
+const why = ({ position, variable, what }: Varying): string =>
+  what === 'static'
+    ? `its static argument ${position} is ${variable === undefined ? 'a number that is never the same' : `\`${variable}\`, which changes every round`}; pass it as an array`
+    : `\`${variable}\` changes the shape of argument ${position} every round; pad to one size`;
 
 /** The shapes in a signature, as people write them. */
 const shapes = (signature: string): string =>
