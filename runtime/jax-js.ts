@@ -19,7 +19,7 @@ import * as transforms from './functions/transforms.ts';
 import { checkpoint as checkpointOf, type CheckpointOptions } from './functions/calls.ts';
 import { DeviceArray } from './api/array.ts';
 import { sharedHandle } from './api/execute.ts';
-import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start } from './api/init.ts';
+import { blockUntilReady as untilReady, defaultDevice as deviceName, devices as deviceNames, init as start, switchTo } from './api/init.ts';
 import { jitFunction, type JitOptions } from './api/jit.ts';
 import type { Owned, OwnedContents, OwnedLax, OwnedNumpy } from './api/owned-types.ts';
 import { scope } from './api/scope.ts';
@@ -273,9 +273,9 @@ export async function init(...wanted: Device[]): Promise<Device[]> {
   const there: readonly Device[] = ['cpu', 'wasm', ...deviceNames().filter((name) => name === 'webgpu')];
   return wanted.length === 0 ? [...there] : wanted.filter((name) => there.includes(name));
 }
-/** The device in use. It is chosen once, by `init` or the first array. */
+/** The device in use. Another one is taken as long as no array is alive. */
 export function defaultDevice(device?: Device): Device {
-  if (device !== undefined) void start(ours(device));
+  if (device !== undefined) switchTo(ours(device));
   return deviceName() as Device;
 }
 export const blockUntilReady = async <T>(value: T): Promise<T> => {

@@ -75,6 +75,17 @@ export function defaultDevice(): DeviceName {
   return (startedDevice() ?? start()).kind;
 }
 
+/** Takes another device at once, as long as nothing is alive on the one in use; an error otherwise. */
+export function switchTo(device: DeviceName): void {
+  const running = startedDevice();
+  if (running !== undefined && running.kind !== device && running.live().length === 0) {
+    useDevice(undefined);
+    running.destroy();
+  }
+  settle({ device });
+  if (startedDevice() === undefined) start();
+}
+
 /** Lost, or never opened. */
 const lostDevices = new WeakSet<Device>();
 

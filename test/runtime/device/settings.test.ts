@@ -31,6 +31,15 @@ describe('settings', function () {
     assert.equal(out, 'late-setting `memory.limit` comes after the device was first used\nagain is fine');
   });
 
+  it('the default device of a jax-js program may change while nothing is alive', () => {
+    const { out, err } = run(
+      `const jax = await import('./runtime/jax-js.ts'); await jax.init();
+      console.log(jax.defaultDevice('webgpu'), jax.defaultDevice('wasm'), jax.numpy.ones([2]).add(1).js());
+      const x = jax.numpy.ones([2]); try { jax.defaultDevice('webgpu') } catch (fault) { console.log(fault.code) } console.log(x.js())`,
+    );
+    assert.equal(out, 'webgpu cpu [ 2, 2 ]\nlate-setting\n[ 1, 1 ]', err);
+  });
+
   it('the environment lays memory out, and a variable of JAX gets a notice', () => {
     const { out, err } = run(`np.ones([4]); const s = memory.stats(); console.log(s.device, s.bytesLimit, s.bytesReserved)`, {
       TIDEMARK_MEM_LIMIT: '8MiB',
