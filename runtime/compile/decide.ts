@@ -41,8 +41,9 @@ type Nature =
 
 const count = ({ shape }: KnownAval): number => shape.reduce((product, extent) => product * extent, 1);
 const cheap = 2;
-/** Beyond so many places a value is stored. */
-const mostPlaces = 2;
+/** What is read more often is stored; and what is read at more places, though at each only a part of it is. */
+const mostReads = 2;
+const mostParts = 5;
 /** Operations that take about as long as writing and reading an element. */
 const asCheapAsStoring = 8;
 /** A sum of so few elements is written out as arithmetic. */
@@ -57,8 +58,8 @@ interface Fate {
   readonly aligned: boolean;
   /** How often an element of it would be computed. */
   readonly repeats: number;
-  /** Its homes, each with the way from there to it: at how many places its expression would stand. */
-  readonly places: ReadonlySet<string>;
+  /** Its homes, each with the way from there to it: the places where its expression would stand, and how much of it each reads. */
+  readonly places: ReadonlyMap<string, number>;
   /** Read as a factor of a product, perhaps through views. */
   readonly factor: boolean;
   readonly mustStore: boolean;
@@ -170,7 +171,7 @@ function fateOf(
   const homes = new Set<Variable>();
   let aligned = true;
   let repeats = 1;
-  const places = new Set<string>();
+  const places = new Map<string, number>();
   let mustStore = uses.length === 0;
   let factor = false;
   for (const { equation, operand } of uses) {
@@ -186,7 +187,8 @@ function fateOf(
     repeats = Math.max(repeats, timesRead(equation, variable) * (isStored ? 1 : (inside?.repeats ?? 1)));
     // Elementwise steps lead to the same place: what stands there is computed once.
     const way = sameElements(equation, variable) ? '' : `/${numberOf(equation)}`;
-    for (const place of isStored ? [`${numberOf(result)}`] : (inside?.places ?? [])) if (places.size <= mostPlaces) places.add(place + way);
+    const from = isStored ? [[`${numberOf(result)}`, 1] as const] : (inside?.places ?? []);
+    for (const [place, share] of from) if (places.size <= mostParts) places.set(place + way, share * partRead(equation, nature, variable));
     if (nature.kind === 'anchor' && equation.op.body.kind === 'element') mustStore = true;
     factor ||= equation.op.body.kind === 'contraction' || inside?.factor === true;
   }
@@ -212,6 +214,12 @@ function sameElements({ op, inputs, parameters, outputs }: Equation<Op>, variabl
     case 'control':
       return false;
   }
+}
+
+/** Which part of the operand is read: less than 1 by a slice; 1 by what reads each element once, also inside of a border. */
+function partRead({ op, outputs }: Equation<Op>, nature: Nature, variable: Variable): number {
+  if (op.body.kind === 'reduction' || op.body.kind === 'update' || (nature.kind === 'map' && nature.bordered === true)) return 1;
+  return count(outputs[0]!.aval) / Math.max(1, count(variable.aval));
 }
 
 /** How often an element of the operand is read by the equation, about. */
@@ -256,9 +264,10 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, circums
   if (isFull(fate, sizes)) return false;
   if (fate.places.size > 1) {
     if (eagerness === 'careful') return false;
-    if (fate.places.size > mostPlaces) return false;
+    if (fate.places.size > mostParts) return false;
+    if (nature.cost <= cheap && readsOf(fate) <= mostReads) return true;
+    if (fate.places.size > mostReads) return false;
     if (fate.repeats > 1) return fate.repeats * fate.places.size * nature.cost <= asCheapAsStoring;
-    if (nature.cost <= cheap) return true;
     const again = nature.cost * count(equation.outputs[0]!.aval);
     if (again > spare.flops) return false;
     spare.flops -= again;
@@ -267,6 +276,9 @@ function staysInside(nature: Nature, equation: Equation<Op>, fate: Fate, circums
   if (eagerness === 'careful' && shrinks(equation)) return false;
   return fate.repeats <= 1 || nature.cost <= 1 || (fate.repeats - 1) * nature.cost <= asCheapAsStoring;
 }
+
+/** How often each element is read at all places together, about. */
+const readsOf = ({ places }: Fate): number => [...places.values()].reduce((sum, part) => sum + part, 0);
 
 const isFull = ({ homes }: Fate, sizes: ReadonlyMap<Variable, number>): boolean =>
   [...homes].some((one) => (sizes.get(one) ?? 0) >= mostEquations);
