@@ -34,6 +34,7 @@ import type { Settings } from './rules/rule.ts';
 import { runRules, type Reported } from './workspace/run-rules.ts';
 import { hoverAt } from './workspace/array-hover.ts';
 import { lifeAt } from './workspace/array-life.ts';
+import { silenceList, silentFrees } from './workspace/silence.ts';
 import { occurrencesAt } from './workspace/occurrences.ts';
 import { compiledFact, explainFunction } from './workspace/explained.ts';
 
@@ -294,28 +295,29 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       const diagnostics: Diagnostic[] = [];
       const functions: FunctionFact[] = [];
       const silences = new Map<string, number>();
+      const frees: Silence[] = [];
       for (const [store, list] of byStore) {
         await store.snapshot(turns(never), list);
         for (const file of list) {
           diagnostics.push(...render(file, await findingsOf(store, file, never, override, silences), naming));
           functions.push(...(await functionsOf(store, file, never, naming)));
         }
-        for (const [reason, count] of (await store.snapshot(turns(never), list)).facts.silences)
-          silences.set(reason, (silences.get(reason) ?? 0) + count);
+        const { project, facts, faults } = await store.snapshot(turns(never), list);
+        for (const [reason, count] of facts.silences) silences.set(reason, (silences.get(reason) ?? 0) + count);
+        if (explainSilence)
+          frees.push(...silentFrees(project, facts, (span) => ({ file: naming(span.file), ...placeIn(texts, span).start })));
+        for (const { where, error } of faults) silences.set(`internal fault: ${where}: ${String(error)}`, 1);
       }
-      return { version: 1, files: files.length, diagnostics, functions, ...(explainSilence ? { silence: silenceList(silences) } : {}) };
+      return {
+        version: 1,
+        files: files.length,
+        diagnostics,
+        functions,
+        ...(explainSilence ? { silence: silenceList(silences, frees) } : {}),
+      };
     },
     get configFaults() {
       return config.faults;
     },
   };
-}
-
-function silenceList(silences: ReadonlyMap<string, number>): readonly Silence[] {
-  return [...silences]
-    .map(([key, count]) => {
-      const colon = key.indexOf(': ');
-      return colon < 0 ? { rule: 'flow', reason: key, count } : { rule: key.slice(0, colon), reason: key.slice(colon + 2), count };
-    })
-    .sort((a, b) => b.count - a.count);
 }

@@ -20,7 +20,7 @@ const { packages, verdicts } = JSON.parse(readFileSync(new URL('../corpora.json'
   readonly verdicts: readonly Verdict[];
 };
 
-const recorded = { right: 66, wrongShare: 0.03 };
+const recorded = { right: 97, wrongShare: 0.011 };
 
 describe('public code', () => {
   it('comes from at least 40 packages, each named once with its exact version', () => {
