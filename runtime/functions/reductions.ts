@@ -210,6 +210,7 @@ export const diff = composed(
     countArg('diff', 'n', n);
     const value = lift(x);
     const along = axisOf('diff', axis, value.aval);
+    if (n === 0) return value;
     const edge = (part: ArrayLike): Value => {
       const own = lift(part);
       return own.ndim === 0 ? own.astype(value.dtype).broadcastTo(value.shape.map((extent, k) => (k === along ? 1 : extent))) : own;
@@ -249,7 +250,7 @@ export const trapezoid = composed(
     const extent = value.shape[along]!;
     if (extent === 0) return sum(value, along);
     const heights = s.sliceAlong(value, along, 1, extent).add(s.sliceAlong(value, along, 0, extent - 1));
-    const widths = x === undefined || x === null ? lift(dx) : spreadAlong(diff(x, 1, lift(x).ndim === 1 ? 0 : along), value.ndim, along);
+    const widths = x === undefined || x === null ? lift(dx) : spreadAlong(diff(x, 1, lift(x).ndim === 1 ? 0 : axis), value.ndim, along);
     return sum(mul(heights, widths), along).mul(0.5);
   },
 );

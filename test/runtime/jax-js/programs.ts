@@ -131,4 +131,12 @@ export const programs: Readonly<Record<string, (library: Library) => unknown>> =
     const at = np.array([0, 0, 2], { dtype: np.int32 });
     return vmap(grad((x: A) => np.take(x, at).sum()))(np.ones([2, 5])).js();
   },
+  'an area under batches of rows, and no difference at all': ({ numpy: np }) => [
+    np.trapezoid(np.arange(12).astype(np.float32).reshape([2, 2, 3]), np.arange(6).astype(np.float32).reshape([2, 3])).js(),
+    np.diff(np.array([1, 5, 2]), 0, -1, { prepend: 0 }).js(),
+  ],
+  'running sums of rows, and their order': ({ numpy: np }) => {
+    const rows = np.array([3, 1, 2, 9, 7, 8, 5, 4, 6, 0, 2, 1]).reshape([2, 6]);
+    return [np.cumsum(rows.ref, 1), np.sort(rows.ref, 0), np.argsort(rows, 1)].map((x) => x.js());
+  },
 };
