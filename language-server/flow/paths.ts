@@ -229,33 +229,47 @@ function handsOutDead(walker: Walker, state: State, value: Value, span: Span, de
 
 /** The locals that may still be read at the start of each block. */
 function liveness(fn: LoweredFunction): readonly ReadonlySet<Local>[] {
-  const live = fn.blocks.map(() => new Set<Local>());
+  const blocks = fn.blocks.map(usesIn);
+  const live = blocks.map(() => new Set<Local>());
   for (let changed = true; changed;) {
     changed = false;
-    for (let b = fn.blocks.length - 1; b >= 0; b--) {
-      const block = fn.blocks[b]!;
-      const now = new Set<Local>();
-      for (const next of [...successors(block.end), ...(block.handler === undefined ? [] : [block.handler])])
-        for (const local of live[next] ?? []) now.add(local);
-      const { end } = block;
-      if (end.kind === 'next') now.delete(end.to);
-      if (end.kind === 'branch') now.add(end.condition);
-      if (end.kind === 'next') now.add(end.iterator);
-      if ((end.kind === 'return' || end.kind === 'throw') && end.value !== undefined) now.add(end.value);
-      for (let i = block.events.length - 1; i >= 0; i--) {
-        const event = block.events[i]!;
-        const to = writes(event);
-        if (to !== undefined && block.handler === undefined) now.delete(to);
-        for (const local of reads(event)) now.add(local);
-      }
-      const before = live[b]!;
-      if (now.size > before.size) {
+    for (let b = blocks.length - 1; b >= 0; b--) {
+      const { reads: own, writes: gone, next } = blocks[b]!;
+      const now = new Set(own);
+      for (const follower of next) for (const local of live[follower] ?? []) if (!gone.has(local)) now.add(local);
+      if (now.size > live[b]!.size) {
         live[b] = now;
         changed = true;
       }
     }
   }
   return live;
+}
+
+/** What a block reads before it writes it, what it writes, and where it goes. */
+function usesIn(block: Block): {
+  readonly reads: ReadonlySet<Local>;
+  readonly writes: ReadonlySet<Local>;
+  readonly next: readonly BlockId[];
+} {
+  const { end, handler } = block;
+  const [needed, written] = [new Set<Local>(), new Set<Local>()];
+  if (end.kind === 'next') {
+    written.add(end.to);
+    needed.add(end.iterator);
+  }
+  if (end.kind === 'branch') needed.add(end.condition);
+  if ((end.kind === 'return' || end.kind === 'throw') && end.value !== undefined) needed.add(end.value);
+  for (let i = block.events.length - 1; i >= 0; i--) {
+    const event = block.events[i]!;
+    const to = writes(event);
+    if (to !== undefined && handler === undefined) {
+      needed.delete(to);
+      written.add(to);
+    }
+    for (const local of reads(event)) needed.add(local);
+  }
+  return { reads: needed, writes: written, next: [...successors(end), ...(handler === undefined ? [] : [handler])] };
 }
 
 /** Blocks that several ways lead to, and heads of loops: where paths are compared. */
