@@ -12,6 +12,7 @@ import { add, blur, collect, copyOf, iterated, keysOf, listOf, members, oneOf, t
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { endsWith } from './known-calls.ts';
+import { growsForEver, onlyGrows } from './growing.ts';
 import { heldAgain, lostBy, mayReplace, unheld, without } from './replaced.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, literalValue, undefinedValue, type Node, type Value } from './values.ts';
@@ -47,6 +48,8 @@ export function collectionCall(
   const settles = typeof call.result === 'object' && 'settles' in call.result;
   switch (does) {
     case 'add':
+      if (place.endless === true && site.event?.receiver !== undefined && onlyGrows(place.fn, site.event.receiver))
+        for (const value of args) growsForEver(engine, state, target, value, site.span);
       for (const value of args) {
         heldAgain(state, value);
         add(engine, state, target, value, site.span, repeatedIn(state, place));

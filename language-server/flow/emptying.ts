@@ -9,7 +9,7 @@ import type { Event, Local, LoweredFunction, Project } from '../lower/ir.ts';
 const standard = models.find(({ id }) => id === 'standard');
 
 /** Names of methods by which members leave a collection: `splice`, `pop`, `clear`. */
-const leaving = new Set(
+export const leaving: ReadonlySet<string> = new Set(
   Object.entries(standard?.calls ?? {}).flatMap(([name, { role }]) =>
     role?.kind === 'collection' && (role.does === 'take' || role.does === 'remove' || role.does === 'clear')
       ? [name.slice(name.lastIndexOf('.') + 1)]

@@ -15,12 +15,15 @@ import { array, object, rest } from './literals.ts';
 import { captured, environmentOf, environmentOfClass, homed, keyName, memberOf, property, setProperty } from './properties.ts';
 import { offer } from './generators.ts';
 import { heldAgain, lostBy } from './replaced.ts';
+import { setInFrames } from './outer-variables.ts';
 import type { State } from './state.ts';
 import { anonymous, closureValue, externalValue, hostValue, literalValue, undefinedValue, type Value } from './values.ts';
 
 export interface Place {
   readonly fn: LoweredFunction;
   readonly inLoop: boolean;
+  /** In a loop that nothing ends. */
+  readonly endless?: boolean;
 }
 
 const noType: TypeFact = { holds: 'nothing' };
@@ -274,14 +277,7 @@ function setOuter(engine: Engine, state: State, event: Extract<Event, { kind: 's
   homed(state, value, isModule ? `${owner}:${variable}` : undefined);
   if (isModule && state.frame.fn.kind !== 'module') engine.collector.emptied.add(`${owner}:${variable}`);
   state.setField(environment, variable, value);
-  // The declaring function may be on the stack: its own copy of the variable follows.
-  let running = false;
-  for (let frame: typeof state.frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
-    if (frame.environment !== environment) continue;
-    running = true;
-    const local = frame.fn.locals.findIndex((candidate) => candidate.unique === variable);
-    if (local >= 0) frame.locals.set(local, value);
-  }
+  const running = setInFrames(state, environment, variable, value);
   // The variable of a function that has returned is a field of the closures it left.
   if (old !== undefined && (isModule || !running)) lostBy(engine, state, [old], event.span, 'overwritten', !isModule);
   return returned(state, value);

@@ -9,6 +9,7 @@ import { returned, type CallSite, type Exit } from './engine.ts';
 import { offered } from './generators.ts';
 import { environmentOf } from './properties.ts';
 import { reportLost } from './losses.ts';
+import { setInFrames } from './outer-variables.ts';
 import { beside, type Beside } from './relevance.ts';
 import type { Frame, State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
@@ -237,10 +238,7 @@ export function changedBeside(walker: Walker, state: State, known: Beside, given
     if (holder === undefined) continue;
     state.renew(`${mark} ${variable.name}`);
     state.setField(holder, variable.name, hostValue(`${mark} ${variable.name};`));
-    for (let frame: Frame | undefined = state.frame; frame !== undefined; frame = frame.parent) {
-      const local = frame.environment === holder ? frame.fn.locals.findIndex((candidate) => candidate.unique === variable.name) : -1;
-      if (local >= 0) frame.locals.set(local, hostValue(`${mark} ${variable.name};`));
-    }
+    setInFrames(state, holder, variable.name, hostValue(`${mark} ${variable.name};`));
   }
   return walker.unknown(state, { ...site.type, nullable: false }, mark, 'caller', undefined);
 }

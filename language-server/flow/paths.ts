@@ -18,6 +18,7 @@ interface FunctionShape {
   readonly live: readonly ReadonlySet<Local>[];
   readonly joins: ReadonlySet<BlockId>;
   readonly inLoop: ReadonlySet<BlockId>;
+  readonly endless: ReadonlySet<BlockId>;
 }
 
 const stepsPerLook = 16;
@@ -86,7 +87,7 @@ function runBlock(
   work: { state: State; block: BlockId; index: number; back: boolean }[],
   leave: (exit: Exit) => void,
 ): void {
-  const place: Place = { fn, inLoop: shape.inLoop.has(block.id) };
+  const place: Place = { fn, inLoop: shape.inLoop.has(block.id), endless: shape.endless.has(block.id) };
   const throwTo = (exit: Exit): void => {
     if (block.handler === undefined) return leave(exit);
     exit.state.caught = true;
@@ -174,9 +175,36 @@ const shapes = new WeakMap<LoweredFunction, FunctionShape>();
 function shapeOf(fn: LoweredFunction): FunctionShape {
   const known = shapes.get(fn);
   if (known !== undefined) return known;
-  const made = { live: liveness(fn), joins: joins(fn), inLoop: new Set(fn.blocks.flatMap((block) => block.loop ?? [])) };
+  const inLoop = new Set(fn.blocks.flatMap((block) => block.loop ?? []));
+  const made = { live: liveness(fn), joins: joins(fn), inLoop, endless: endlessBlocks(fn) };
   shapes.set(fn, made);
   return made;
+}
+
+/** The blocks of loops that no way leaves but an exception. */
+function endlessBlocks(fn: LoweredFunction): ReadonlySet<BlockId> {
+  const byId = new Map(fn.blocks.map((block) => [block.id, block]));
+  // A condition that is always true has a way out in the text only.
+  const ways = (id: BlockId): readonly BlockId[] => {
+    const end = byId.get(id)?.end;
+    return end === undefined ? [] : end.kind === 'branch' && isTrue(fn, end.condition) ? [end.then] : successors(end);
+  };
+  return new Set(
+    fn.blocks.flatMap(({ id: head, loop = [] }) => {
+      const around = new Set<BlockId>([head]);
+      for (let size = 0; size !== around.size;) {
+        size = around.size;
+        for (const id of loop) if (ways(id).some((next) => around.has(next))) around.add(id);
+      }
+      return loop.length > 0 && [...around].every((id) => ways(id).every((next) => around.has(next))) ? [...around] : [];
+    }),
+  );
+}
+
+/** Is a local nothing but `true`? */
+function isTrue(fn: LoweredFunction, local: Local): boolean {
+  const written = fn.blocks.flatMap(({ events }) => events.filter((event) => writes(event) === local));
+  return written.length > 0 && written.every((event) => event.kind === 'literal' && event.value === true);
 }
 
 /** A promise that fails yields nothing: what only its value would have held was never made. */
