@@ -1,8 +1,8 @@
 /**
- * A call may take half of the steps that its caller has left: one that is too long to follow leaves the rest of the path
- * to go on without it.
+ * A call whose text has nothing to do with arrays may take half of the steps that its caller has left: one that is too
+ * long to follow leaves the rest of the path to go on without it, as after a call of unknown code.
  *
- * Such a call counts as one of unknown code where its text has nothing to do with arrays; any other ends the path.
+ * Any other call may take all, and ends the path when that isn't enough.
  * Depends on: relevance, arrays, engine, state, values.
  */
 import type { LoweredFunction } from '../lower/ir.ts';
@@ -28,7 +28,7 @@ export function withinBudget(
   const spare = known?.large === true && fn.kind !== 'constructor' && fn.kind !== 'fields' ? state.fork() : undefined;
   const above = state.frame.parent === undefined ? walker.limits.stepsPerRun : walker.cap;
   const before = walker.cap;
-  walker.cap = Math.min(above, walker.steps + Math.max(least, (above - walker.steps) / 2));
+  walker.cap = spare === undefined ? above : Math.min(above, walker.steps + Math.max(least, (above - walker.steps) / 2));
   const exits = run();
   const cut = walker.steps > walker.cap;
   walker.cap = before;
