@@ -3,12 +3,14 @@
  *
  * A mark `// @expect rule` is found when the rule reports on its line. Anything reported in an `-ok` file, and an error or
  * warning on an unmarked line, is a false alarm. `UPDATE=1` records better figures in cases.recorded.json.
- * Depends on: support, workspace.
+ * Depends on: support, workspace, runtime.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckReport } from '../language-server/protocol.ts';
+import { jit, lax, np } from '../runtime/index.ts';
+import { onCpu } from './support/arrays.ts';
 import { checkFolder } from './support/check.ts';
 import { checkout } from './support/fixture.ts';
 
@@ -17,6 +19,21 @@ interface Figures {
   readonly found: number;
   readonly falseAlarms: number;
 }
+
+/**
+ * Marks that the runtime outgrew, with what shows it: when that no longer holds, the mark is expected again.
+ * A convolution reads its padded operand where it lies, and can't write over what neighbours still read: two plates are
+ * resident with the donation and without, where the padded copy made three of them before.
+ */
+const outgrown: Readonly<Record<string, () => boolean>> = {
+  'tidemark-40-heat-plate.ts:12 missed-donation': () => {
+    using plate = np.ones([1, 1, 1024, 1024]);
+    using kernel = np.full([1, 1, 3, 3], 1 / 9);
+    const relax = jit((plate: np.Array, kernel: np.Array): np.Array => lax.conv(plate, kernel, [1, 1], 'SAME'));
+    const { peakBytes, whatIf } = relax.lower(plate, kernel).memoryAnalysis();
+    return peakBytes === 2 * plate.nbytes + 256 && whatIf.every((choice) => choice.peakBytes === peakBytes);
+  },
+};
 
 const folder = join(checkout, 'test/cases');
 const recordFile = join(checkout, 'test/cases.recorded.json');
@@ -102,6 +119,13 @@ describe('the corpus', function () {
         : [`${key}: was ${JSON.stringify(before)}, is ${JSON.stringify(now)}`];
     });
     assert.deepEqual(worse, [], result.misses.join('\n'));
+  });
+
+  it('every mark is found, but those that the runtime outgrew', () => {
+    onCpu();
+    const due = Object.keys(outgrown).filter((mark) => !outgrown[mark]!());
+    assert.deepEqual(due, [], 'the donation saves something again: take the mark off this list');
+    assert.deepEqual(result.misses, Object.keys(outgrown));
   });
 
   it('no correct program gets any report', () => {
