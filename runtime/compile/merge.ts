@@ -76,11 +76,15 @@ export function merged(
         seen(1);
         const host = result[at]!;
         if (isFull(host)) list!.splice(i, 1);
-        else if (hosts(host, group, own, loops) && !host.group.results.some((one) => apart.has(one) && own.has(one))) best = at;
+        else if (hosts(host, group, own, loops) && !readsApart(host, own)) best = at;
       }
     }
     return best;
   };
+  /** Under another name a result of the host would be read from memory that the same kernel writes. */
+  const readsApart = ({ group: { results } }: Host, own: ReadonlySet<Variable>): boolean =>
+    results.some((one) => apart.has(one) && own.has(one)) ||
+    [...own].some((variable) => aliases.has(variable) && results.includes(aliases.get(variable)!));
   for (const [i, group] of groups.entries()) {
     const { found: own, loops } = reads[i]!;
     let least = 0;

@@ -18,6 +18,25 @@ const kept: readonly (readonly [string, Recipe])[] = [
     { seed: 21, inputs: [[8], [1, 3]], instructions: [{ step: 'take', on: 0, seed: 182328 }], differentiated: false, donated: [] },
   ],
   [
+    'a result and another view of it, both read where the result is made',
+    {
+      seed: 4848,
+      inputs: [
+        [1, 5],
+        [2, 3],
+        [4, 3],
+      ],
+      instructions: [
+        { step: 'vmap', on: 4, seed: 383989 },
+        { step: 'einsum', on: 0, seed: 248118 },
+        { step: 'transpose', on: 0, seed: 932511 },
+        { step: 'divide', on: 0, seed: 629261 },
+      ],
+      differentiated: false,
+      donated: [],
+    },
+  ],
+  [
     'a maximum over what is itself a maximum: sixteen of them in a loop, each with a branch, kept the compiler of shaders busy for ever',
     {
       seed: 1540,
