@@ -30,9 +30,9 @@ import { roundedBytes } from './storage.ts';
 
 /** How often a search is asked for every program: enough for a beam over a small graph's orders. */
 const looksAtOnce = 6;
-/** How often when somebody waits for the best plan; each time is a few milliseconds of work at most. */
 /** The same between two forms that need as much when nothing is donated. */
 const looksAtTies = 1;
+/** How often when somebody waits for the best plan; each time is a few milliseconds of work at most. */
 const patientLooks = 1000;
 /** The same for a plan that fits a budget without computing anything again. */
 const budgetLooks = 200;
