@@ -11,14 +11,16 @@ export interface BestDonation {
   readonly savesBytes: number;
 }
 
-/** An argument that adds less than this share to what is saved is named by nobody. */
+/** An argument that adds less than this share to what is saved is named by nobody, nor is a donation that saves less of the peak. */
 const leastShare = 0.01;
 
-/** Undefined when no donation lowers the peak. */
+/** Undefined when no donation lowers the peak by as much as is worth a word. */
 export function bestDonation({ peakBytes, whatIf }: Pick<JitReport, 'peakBytes' | 'whatIf'>): BestDonation | undefined {
   const most = Math.max(0, ...whatIf.map((choice) => peakBytes - choice.peakBytes));
   const best = whatIf
     .filter((choice) => peakBytes - choice.peakBytes >= (1 - leastShare) * most)
     .toSorted((a, b) => a.donateArgnums.length - b.donateArgnums.length || a.peakBytes - b.peakBytes)[0];
-  return most === 0 || best === undefined ? undefined : { ...best, savesBytes: peakBytes - best.peakBytes };
+  return most === 0 || most < leastShare * peakBytes || best === undefined
+    ? undefined
+    : { ...best, savesBytes: peakBytes - best.peakBytes };
 }

@@ -23,4 +23,8 @@ describe('the best donation', () => {
     assert.equal(bestDonation({ peakBytes: 100, whatIf: [choice(100), choice(100, 0)] }), undefined);
     assert.equal(bestDonation({ peakBytes: 100, whatIf: [] }), undefined);
   });
+
+  it('is none when the peak would hardly be lower', () => {
+    assert.equal(bestDonation({ peakBytes: 10_000, whatIf: [choice(10_000), choice(9950, 0)] }), undefined);
+  });
 });
