@@ -234,11 +234,13 @@ export function fourLanes(
         if (isVaried(one.extent)) possible = false;
         let state = joint.get(one);
         if (state === undefined) {
+          // Copies of one loop have its variables, and expressions of it in common: their lanes are the same too.
           for (const { variable } of one.state)
-            laneVariables.set(
-              variable,
-              [0, 1, 2, 3].map(() => Symbol('lane')),
-            );
+            if (!laneVariables.has(variable))
+              laneVariables.set(
+                variable,
+                [0, 1, 2, 3].map(() => Symbol('lane')),
+              );
           state = one.state.flatMap(({ variable, dtype, initial, next }) =>
             laneVariables.get(variable)!.map((symbol, k) => ({ variable: symbol, dtype, initial: lane(initial, k), next: lane(next, k) })),
           );

@@ -37,6 +37,22 @@ const kept: readonly (readonly [string, Recipe])[] = [
     },
   ],
   [
+    'a sum of sums of which each lane has a copy',
+    {
+      seed: 20985,
+      inputs: [[5], [1, 2], [5, 3]],
+      instructions: [
+        { step: 'outer', on: 0, seed: 254221 },
+        { step: 'outer', on: 0, seed: 485705 },
+        { step: 'expand', on: 0, seed: 372485 },
+        { step: 'softmax', on: 0, seed: 72190 },
+        { step: 'mean', on: 0, seed: 848689 },
+      ],
+      differentiated: false,
+      donated: [],
+    },
+  ],
+  [
     'a maximum over what is itself a maximum: sixteen of them in a loop, each with a branch, kept the compiler of shaders busy for ever',
     {
       seed: 1540,
