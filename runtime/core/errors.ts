@@ -270,6 +270,16 @@ export function halfUnavailable(array: string, place: { readonly file: string; r
   );
 }
 
+/** The device did not run what it was given: a fault of this runtime or of the driver, never of the program. */
+export function refusedByDevice(reason: string): TidemarkError {
+  return new TidemarkError(
+    'device-refused',
+    'the device refused a part of the work, so its results are not to be trusted',
+    reason.trim().split('\n').slice(0, 3),
+    'please report it with the program; on the cpu it computes without this device: `init("cpu")` or TIDEMARK_DEVICE=cpu',
+  );
+}
+
 export function deviceLost(reason: string): DeviceLostError {
   return new DeviceLostError(
     'device-lost',

@@ -2,8 +2,11 @@
  * Copies bytes to where JavaScript can read them.
  *
  * A staging buffer is filled in the queue's order; waiting for it to be mapped is what a read waits for. Small ones are kept:
- * destroying one would cost a submit. Depends on: nothing.
+ * destroying one would cost a submit. Once the device refused something that it was asked (a kernel that it can't compile),
+ * no number of it is handed out any more: it could be what memory held before. Depends on: core.
  */
+import { refusedByDevice } from '../core/errors.ts';
+
 export interface Source {
   readonly buffer: GPUBuffer;
   readonly offset: number;
@@ -22,6 +25,11 @@ interface Context {
 
 export function makeReadback({ device, onDestroy, onQueue }: Context): (from: Source, bytes: number) => Promise<ArrayBuffer> {
   const idle: GPUBuffer[] = [];
+  let refused: string | undefined;
+  device.addEventListener('uncapturederror', ({ error }) => {
+    // Memory that isn't there is told of elsewhere, by those who asked for it.
+    if (error.constructor.name !== 'GPUOutOfMemoryError') refused ??= error.message;
+  });
   return async ({ buffer, offset }, bytes) => {
     const padded = Math.ceil(bytes / 4) * 4;
     const small = padded <= smallRead;
@@ -38,6 +46,7 @@ export function makeReadback({ device, onDestroy, onQueue }: Context): (from: So
     const ran = onQueue();
     await staging.mapAsync(GPUMapMode.READ, 0, padded);
     ran();
+    if (refused !== undefined) throw refusedByDevice(refused);
     const copy = staging.getMappedRange(0, padded).slice(0);
     staging.unmap();
     if (small) idle.push(staging);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { compile } from '../../../runtime/compile/pipeline.ts';
 import { runWhile } from '../../../runtime/control/while.ts';
 import type { KnownAval } from '../../../runtime/core/aval.ts';
-import { DeviceLostError, noDevice } from '../../../runtime/core/errors.ts';
+import { DeviceLostError, noDevice, TidemarkError } from '../../../runtime/core/errors.ts';
 import type { Program } from '../../../runtime/core/program.ts';
 import { findAdapter, type Found } from '../../../runtime/device/adapter.ts';
 import type { Device } from '../../../runtime/device/device.ts';
@@ -90,6 +90,26 @@ describe('a device that ends', function () {
     setTimeout(() => under.destroy(), 30);
     await assert.rejects(reading, DeviceLostError);
     await assert.rejects(device.idle(), DeviceLostError);
+  });
+
+  it('goes on after it refused a kernel, but hands out no number any more', async () => {
+    const { device, under } = await open();
+    const made = under.createShaderModule.bind(under);
+    under.createShaderModule = () => made({ code: 'no kernel' });
+    const former = console.error;
+    console.error = () => undefined;
+    try {
+      const x = device.put(3, aval, undefined);
+      const [y] = device.run(
+        compiled(device, ([one]) => [one!.add(1)]),
+        [x],
+        undefined,
+      );
+      await assert.rejects(device.read(y!), (fault: Error) => fault instanceof TidemarkError && fault.code === 'device-refused');
+    } finally {
+      console.error = former;
+    }
+    device.destroy();
   });
 
   it('that never comes: what waits for it fails with the reason, and so does what comes after', async () => {
