@@ -4,6 +4,7 @@
  *     r 12 1073741830 1024 webgpu 1073741825    reserve: µs since the line before, id, bytes, layer, place
  *     b buffer                                  the same bytes are in use too
  *     a 3 7 4096 12 tfjs array float32 32,32    allocate: …, place, layer, what, dtype, shape
+ *     s 3 7 4096 12 tidemark array float32 2 5 0  the same, then the reservation that it is a piece of, and at which byte
  *     f 40 1073741830 destroy                   free
  *     v                                         its reservation is gone too
  *     u 5 9                                     unreserve
@@ -59,12 +60,14 @@ export function createEncoder(): Encoder {
   }
 
   function allocated(event: Of<'allocate'>, before: Of<'reserve'> | undefined): string {
-    const { id, bytes, place, layer, what, shape, dtype } = event;
+    const { id, bytes, place, layer, what, shape, dtype, slab, offset } = event;
     if (event.label !== undefined || event.role !== undefined || !isPlain(layer)) return whole(event);
+    if ((slab === undefined) !== (offset === undefined)) return whole(event);
     const isSame = before !== undefined && before.id === id && before.bytes === bytes && before.place === place && before.layer === layer;
-    if (isSame && before.at === event.at && shape === undefined && dtype === undefined) return `b ${what}\n`;
+    if (isSame && before.at === event.at && shape === undefined && dtype === undefined && slab === undefined) return `b ${what}\n`;
     if ((dtype !== undefined && !isPlain(dtype)) || dtype === '-') return whole(event);
-    return `a ${since(event.at)} ${id} ${bytes} ${place} ${layer} ${what} ${dtype ?? '-'} ${shapeText(shape)}\n`;
+    const piece = slab === undefined ? '' : ` ${slab} ${offset}`;
+    return `${slab === undefined ? 'a' : 's'} ${since(event.at)} ${id} ${bytes} ${place} ${layer} ${what} ${dtype ?? '-'} ${shapeText(shape)}${piece}\n`;
   }
 
   return {
@@ -137,8 +140,9 @@ export function createDecoder(): Decoder {
         const { at, id: same, bytes, layer, place } = reserved;
         return { kind: 'allocate', at, id: same, bytes, place: place ?? 0, layer, what: words[1] as ArrayKind };
       }
-      case 'a': {
-        const [, passed, , bytes, place, layer, what, dtype, shape] = words;
+      case 'a':
+      case 's': {
+        const [, passed, , bytes, place, layer, what, dtype, shape, slab, offset] = words;
         return {
           kind: 'allocate',
           at: after(passed),
@@ -149,6 +153,7 @@ export function createDecoder(): Decoder {
           what: what as ArrayKind,
           ...(shape === '-' ? {} : { shape: shape === '.' ? [] : shape!.split(',').map(Number) }),
           ...(dtype === '-' ? {} : { dtype: dtype! }),
+          ...(slab === undefined ? {} : { slab: Number(slab), offset: Number(offset) }),
         };
       }
       case 'f':
@@ -182,4 +187,4 @@ export function createDecoder(): Decoder {
 }
 
 /** How many words each kind of line has: a line that was cut off has fewer. */
-const lengths: Readonly<Record<string, number>> = { r: 6, b: 2, a: 9, f: 4, v: 1, u: 3, e: 3, p: 4 };
+const lengths: Readonly<Record<string, number>> = { r: 6, b: 2, a: 9, s: 11, f: 4, v: 1, u: 3, e: 3, p: 4 };

@@ -29,6 +29,8 @@ const events: fc.Arbitrary<Event> = fc.oneof(
       shape,
       dtype: word,
       label: fc.string(),
+      slab: number,
+      offset: fc.nat(1000),
     },
     { requiredKeys: ['kind', 'at', 'id', 'bytes', 'place', 'layer', 'what'] },
   ),
