@@ -27,8 +27,8 @@ export function makeReadback({ device, onDestroy, onQueue }: Context): (from: So
   const idle: GPUBuffer[] = [];
   let refused: string | undefined;
   device.addEventListener('uncapturederror', ({ error }) => {
-    // Memory that isn't there is told of elsewhere, by those who asked for it.
-    if (error.constructor.name !== 'GPUOutOfMemoryError') refused ??= error.message;
+    // What follows from memory that isn't there is told of elsewhere, by those who asked for it.
+    if (/ShaderModule|ComputePipeline/.test(error.message)) refused ??= error.message;
   });
   return async ({ buffer, offset }, bytes) => {
     const padded = Math.ceil(bytes / 4) * 4;
