@@ -90,12 +90,14 @@ function formsOf(program: Program<Op>, flat: Flat) {
   });
   const bodies = makeBodies();
   const workshop = makeWorkshop(bodies.overwritesOf);
-  const wholes = new Map<Eagerness, FusedProgram>();
+  /** With all merges and with none: asked for more than once. */
+  const ends = new Map<string, FusedProgram>();
   const attempt = ({ eagerness, merge }: How): FusedProgram => {
-    const known = merge === 'all' ? wholes.get(eagerness) : undefined;
+    const end = merge === 'all' ? `${eagerness} whole` : merge.size === 0 ? `${eagerness} apart` : undefined;
+    const known = end === undefined ? undefined : ends.get(end);
     if (known !== undefined) return known;
     const made = { program, flat, outputs, fused: fuse(flat, { eagerness, merge, workshop }), bodies, layouts: new Map() };
-    if (merge === 'all') wholes.set(eagerness, made);
+    if (end !== undefined) ends.set(end, made);
     return made;
   };
   const nothing = flat.inputs.map(() => false);
