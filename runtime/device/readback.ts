@@ -46,7 +46,6 @@ export function makeReadback({ device, onDestroy, onQueue }: Context): (from: So
     const ran = onQueue();
     await staging.mapAsync(GPUMapMode.READ, 0, padded);
     ran();
-    if (refused !== undefined) throw refusedByDevice(refused);
     const copy = staging.getMappedRange(0, padded).slice(0);
     staging.unmap();
     if (small) idle.push(staging);
@@ -54,6 +53,7 @@ export function makeReadback({ device, onDestroy, onQueue }: Context): (from: So
       staging.destroy();
       onDestroy();
     }
+    if (refused !== undefined) throw refusedByDevice(refused);
     return copy;
   };
 }

@@ -151,13 +151,15 @@ export function makeRecorder({ device, pipelines, slabOf, onDispatch, onSubmit, 
     }
     return pass;
   };
+  /** The kernel that opens and shuts gates: made with the first. */
+  let decider: GPUComputePipeline | undefined;
   let deciding: { readonly slab: number; readonly gates: Gates; readonly group: GPUBindGroup } | undefined;
   const decide: Recorder['decide'] = (gates, gate, opening) => {
     const { slab } = opening.word;
     if (deciding?.slab !== slab || deciding.gates !== gates)
       deciding = { slab, gates, group: pipelines.looseGroup([slabOf(slab), gates.buffer]) };
-    const pipeline = pipelines.own(gateText(pipelines.bases), 2, gateSlots);
-    set(pipeline, deciding.group, gateBases(opening, gate)).dispatchWorkgroups(1);
+    decider ??= pipelines.own(gateText(pipelines.bases), 2, gateSlots);
+    set(decider, deciding.group, gateBases(opening, gate)).dispatchWorkgroups(1);
     pending++;
   };
   const submit = (): void => {
