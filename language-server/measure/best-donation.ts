@@ -1,8 +1,9 @@
 /**
  * Which donation is worth a word: of those that save about as much as any the one that gives away fewest arguments.
  *
- * Depends on: protocol.
+ * Depends on: core, protocol.
  */
+import { leastShare } from '../../runtime/core/donation.ts';
 import type { JitReport } from '../protocol.ts';
 
 export interface BestDonation {
@@ -11,10 +12,7 @@ export interface BestDonation {
   readonly savesBytes: number;
 }
 
-/** An argument that adds less than this share to what is saved is named by nobody, nor is a donation that saves less of the peak. */
-const leastShare = 0.01;
-
-/** Undefined when no donation lowers the peak by as much as is worth a word. */
+/** Undefined when no donation lowers the peak by as much as is worth a word: `leastShare` of it. */
 export function bestDonation({ peakBytes, whatIf }: Pick<JitReport, 'peakBytes' | 'whatIf'>): BestDonation | undefined {
   const most = Math.max(0, ...whatIf.map((choice) => peakBytes - choice.peakBytes));
   const best = whatIf

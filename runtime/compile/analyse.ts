@@ -6,6 +6,7 @@
  * Depends on: core, layout, copies, control, executable.
  */
 import { printAval } from '../core/aval.ts';
+import { leastShare } from '../core/donation.ts';
 import type { Variable } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 import type { Analysis, DonationOutcome, OutputPlan, Recomputed, StoredValue } from './executable.ts';
@@ -123,9 +124,6 @@ function unusable(variable: Variable, outputs: readonly Variable[]): string {
     ? 'the program has no outputs'
     : `no output has its ${bytes} bytes; the nearest is ${printAval(nearest.aval)} with ${roundedBytes(nearest.aval)}`;
 }
-
-/** An argument whose donation saves less than this share of what all save is not worth giving away. */
-const leastShare = 0.01;
 
 /** Nothing donated, what is donated now, each argument on its own added to or taken from that, everything, and the fewest that are worth it. */
 function whatIfOf({ layout, inputs, donated, argnums, argumentCount, peakWith }: AnalyseInput): Analysis['whatIf'] {

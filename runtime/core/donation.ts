@@ -6,6 +6,10 @@
  * and within one size a maximum matching (augmenting paths; Kuhn 1955), not first in, first out.
  * Depends on: nothing.
  */
+
+/** An argument whose donation saves less than this share of what all donations save is not worth giving away. */
+export const leastShare = 0.01;
+
 export interface Donated {
   readonly bytes: number;
   /** First step at which it is no longer needed; absent: unknown, taken as early enough. */

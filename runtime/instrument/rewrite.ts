@@ -127,14 +127,22 @@ export interface Positions {
   functionsAt(line: number, column: number): readonly FunctionEntry[];
 }
 
-export function positionsOf({ functions, added }: RewriteTable): Positions {
-  const ofLine = new Map<number, { readonly column: number; readonly length: number }[]>();
+type Addition = { readonly column: number; readonly length: number };
+
+/** What was added to each line, in order; columns are those of the text before. */
+export function additionsByLine(added: RewriteTable['added']): ReadonlyMap<number, readonly Addition[]> {
+  const ofLine = new Map<number, Addition[]>();
   for (const [line, column, length] of added) {
     const known = ofLine.get(line) ?? [];
     known.push({ column, length });
     ofLine.set(line, known);
   }
-  for (const inserts of ofLine.values()) inserts.sort((a, b) => a.column - b.column);
+  for (const additions of ofLine.values()) additions.sort((a, b) => a.column - b.column);
+  return ofLine;
+}
+
+export function positionsOf({ functions, added }: RewriteTable): Positions {
+  const ofLine = additionsByLine(added);
   return {
     original(line, column) {
       let before = 0;

@@ -3,9 +3,10 @@
  *
  * Node and browsers map the lines of uncaught errors by it, and the runtime those of its messages: a map that knows nothing
  * of the additions would name wrong lines. Recorded places are put back before they are kept, so the map as the loader
- * made it stays in the new one, and is what goes beside the events. Depends on: sourcemap-codec.
+ * made it stays in the new one, and is what goes beside the events. Depends on: sourcemap-codec, rewrite.
  */
 import { decode, encode } from '@jridgewell/sourcemap-codec';
+import { additionsByLine } from './rewrite.ts';
 import type { RewriteTable } from './rewrite.ts';
 
 const opening = '//# sourceMappingURL=';
@@ -33,13 +34,11 @@ export function loadersMap<M extends object>(map: M): M {
 
 function movedBy(mappings: string, added: RewriteTable['added']): string {
   const lines = decode(mappings);
-  const ofLine = new Map<number, [column: number, length: number][]>();
-  for (const [line, column, length] of added) ofLine.set(line, [...(ofLine.get(line) ?? []), [column - 1, length]]);
-  for (const [line, additions] of ofLine) {
-    additions.sort(([a], [b]) => a - b);
+  for (const [line, additions] of additionsByLine(added)) {
     let [next, moved] = [0, 0];
     for (const segment of lines[line - 1] ?? []) {
-      while (next < additions.length && additions[next]![0] <= segment[0]) moved += additions[next++]![1];
+      // Columns of segments count from 0, those of additions from 1.
+      while (next < additions.length && additions[next]!.column <= segment[0] + 1) moved += additions[next++]!.length;
       segment[0] += moved;
     }
   }
