@@ -212,7 +212,6 @@ export function besideThePoint(
   walker: Walker,
   state: State,
   fn: LoweredFunction,
-  environment: ObjectId | undefined,
   self: Value | undefined,
   args: readonly Value[],
   site: CallSite,
@@ -223,7 +222,6 @@ export function besideThePoint(
   if (given.some((value) => !harmless(walker, state, value, known.unknowns))) return undefined;
   const result = changedBeside(walker, state, known, given, site);
   if (result === undefined) return undefined;
-  void environment;
   const thrown: readonly Exit[] = known.throws ? [{ state: state.fork(), kind: 'throw', value: anonymous }] : [];
   return [...thrown, ...returned(state, result)];
 }

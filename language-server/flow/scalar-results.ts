@@ -1,13 +1,11 @@
 /**
  * Functions that yield a single number whatever their arguments are: all they return is a reduction over everything.
  *
- * Depends on: known-calls, lower/ir.
+ * Depends on: known-calls, libraries, lower/ir.
  */
+import { isElementwise, isReduction } from '../libraries/kinds.ts';
 import type { Local, LoweredFunction } from '../lower/ir.ts';
 import { placesOf, writerOf, type Place } from './known-calls.ts';
-
-const reductions = /\.(mean|sum|prod|max|min|argmax|argmin)$/;
-const elementwise = /\.(sqrt|square|exp|log|neg|negative|abs|add|sub|subtract|mul|multiply|div|divide|pow|tanh|log1p)$/;
 
 /** Does every `return` hand out a reduction that names no axis, or something that is computed of such alone? */
 export function yieldsScalar(fn: LoweredFunction): boolean {
@@ -23,9 +21,8 @@ function isScalar(places: readonly Place[], local: Local, depth: number): boolea
   if (made?.kind === 'literal') return typeof made.value === 'number';
   if (made?.kind !== 'call' || made.callee.kind !== 'library' || made.callee.library === 'standard') return false;
   const given = made.arguments.map((argument) => argument.local);
-  if (reductions.test(made.callee.name))
-    return given.length === (made.receiver === undefined || made.callee.name.startsWith('numpy.') ? 1 : 0);
-  if (!elementwise.test(made.callee.name)) return false;
+  if (isReduction(made.callee.name)) return given.length === (made.receiver === undefined || made.callee.name.startsWith('numpy.') ? 1 : 0);
+  if (!isElementwise(made.callee.name)) return false;
   const operands = made.receiver === undefined || made.callee.name.startsWith('numpy.') ? given : [made.receiver, ...given];
   return operands.length > 0 && operands.every((operand) => isScalar(places, operand, depth - 1));
 }

@@ -169,7 +169,7 @@ export class Walker implements Engine {
       this.collector.silent(again > 1 ? 'recursion' : 'calls too deep');
       return returned(state, this.unknown(state, site.type, `${state.frame.context}:${site.span.start}rec`, 'caller', site.span));
     }
-    const skipped = besideThePoint(this, state, fn, environment, self, args, site);
+    const skipped = besideThePoint(this, state, fn, self, args, site);
     if (skipped !== undefined) return skipped;
     this.collector.visited.add(fn.id);
     if (site.event !== undefined && this.collector.muted === 0) {
