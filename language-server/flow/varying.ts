@@ -3,10 +3,11 @@
  *
  * Where no walk knows the shapes, the text may still say that a counter of the loop, or a number that is never the same
  * twice, flows into the shape of an argument. What bounds or cancels it (`slice([i, i + 8])`, `Math.min`) ends the trail:
- * nothing is said. Depends on: known-calls, lower/ir.
+ * nothing is said. Depends on: known-calls, libraries, lower/ir.
  */
 import type { CompiledCall } from './facts.ts';
 import { sameSpan } from './known-calls.ts';
+import { isShapedByList, isShapedByNumber, joins, keepsShape } from '../libraries/kinds.ts';
 import { writes, type CallEvent, type Event, type Local, type LoweredFunction } from '../lower/ir.ts';
 
 export interface Varying {
@@ -40,13 +41,6 @@ export function varyingArgument(fn: LoweredFunction, call: CompiledCall): Varyin
   }
   return undefined;
 }
-
-/** Ops that make an array of a shape that a list among their arguments gives, or that their numbers give. */
-const byList = new Set('zeros ones full empty normal uniform bits randint truncatedNormal reshape broadcastTo tile'.split(' '));
-const byNumber = new Set('arange eye identity'.split(' '));
-const joining = new Set('concatenate concat append vstack hstack stack'.split(' '));
-const keeping =
-  /^(add|sub|subtract|mul|multiply|div|divide|pow|neg|negative|exp|log|sqrt|square|abs|sin|cos|tanh|relu|gelu|sigmoid|softmax|logSoftmax|clip|where|astype|ref|copy|normalize)$/;
 
 /** One function's events by what they write. */
 class Text {
@@ -127,15 +121,15 @@ class Text {
     const event = all[0]?.event;
     if (event?.kind === 'copy') return this.shape(event.from, depth + 1);
     if (event?.kind === 'property')
-      return event.key.kind === 'name' && keeping.test(event.key.name) ? this.shape(event.object, depth + 1) : undefined;
+      return event.key.kind === 'name' && keepsShape(event.key.name) ? this.shape(event.object, depth + 1) : undefined;
     if (event?.kind !== 'call' || event.callee.kind !== 'library' || event.callee.library === 'standard') return undefined;
     const op = lastOf(event.callee.name);
     const given = event.arguments.map(({ local: argument }) => argument);
     if (op === 'slice' || op === 'dynamicSlice') return first(given, (argument) => this.extent(argument, depth));
-    if (byNumber.has(op)) return given.length === 1 ? this.number(given[0]!, depth + 1) : undefined;
-    if (byList.has(op)) return first(given, (argument) => this.inList(argument, depth));
+    if (isShapedByNumber(op)) return given.length === 1 ? this.number(given[0]!, depth + 1) : undefined;
+    if (isShapedByList(op)) return first(given, (argument) => this.inList(argument, depth));
     if (op === 'array' && given[0] !== undefined) return this.hostPart(given[0], depth);
-    if (!keeping.test(op)) return undefined;
+    if (!keepsShape(op)) return undefined;
     return first([...(event.receiver === undefined ? [] : [event.receiver]), ...given], (argument) => this.shape(argument, depth + 1));
   }
 
@@ -182,7 +176,7 @@ class Text {
     const event = this.writer(local);
     if (depth > depthMost || event === undefined) return false;
     if (event.kind === 'copy') return this.growsFrom(event.from, variable, depth + 1);
-    if (event.kind !== 'call' || event.callee.kind !== 'library' || !joining.has(lastOf(event.callee.name))) return false;
+    if (event.kind !== 'call' || event.callee.kind !== 'library' || !joins(event.callee.name)) return false;
     return event.arguments.some(({ local: argument }) => (this.list(argument) ?? [argument]).some((one) => this.stands(one, variable)));
   }
 
