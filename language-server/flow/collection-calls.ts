@@ -13,6 +13,7 @@ import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { endsWith } from './known-calls.ts';
 import { growsForEver, onlyGrows } from './growing.ts';
+import { fromPairs } from './records.ts';
 import { heldAgain, lostBy, mayReplace, unheld, without } from './replaced.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, literalValue, undefinedValue, type Node, type Value } from './values.ts';
@@ -108,6 +109,7 @@ export function collectionCall(
       const from = args[1];
       if (name === 'ArrayConstructor.from' && from !== undefined && isCallable(from))
         return each(engine, state, filling, from, receiver, args, site, place);
+      if (name === 'ObjectConstructor.fromEntries') return returned(state, fromPairs(engine, state, target, id, site.type));
       // `list = list.slice(0, n)`: what the copy leaves out, nobody has any more.
       if (name.endsWith('.slice') && args.length > 0 && target.kind === 'object' && replacesItself(place, site))
         without(state, target.id, (all) => unheld(engine, state, all, assignmentOf(place, site), 'overwritten'));

@@ -102,12 +102,14 @@ export function property(
   const all = members(node).filter((member) => !isUnknownKey || member.kind !== 'literal');
   if (isUnknownKey && node.home !== undefined) engine.collector.looked.add(`${node.home} ${state.frame.fn.id}`);
   const numeric = isUnknownKey && node.shape === 'list';
-  if (isUnknownKey || (/^\d+$/.test(key) && node.pool.length > 0)) {
+  // A name may be one of the keys that nobody knew when they were set.
+  const byName = !isUnknownKey && node.shape === 'object' && node.class === undefined && node.pool.length > 0 && type.holds !== 'nothing';
+  if (isUnknownKey || byName || (/^\d+$/.test(key) && node.pool.length > 0)) {
     if (all.length === 0) return returned(state, undefinedValue);
     const absent = numeric && exact(node) ? undefined : state.fork();
     const candidates = unique(isUnknownKey ? all : node.pool);
     const value = oneOf(engine, state, candidates, event.span);
-    if (isUnknownKey && node.shape !== 'list') {
+    if ((isUnknownKey || byName) && node.shape !== 'list') {
       // On this path the key is that of the member: it stands under the key from here on. On the other there is none.
       if (candidates.length === 1 && node.pool.length === 1)
         state.change(object.id, { pool: [], fields: new Map([...node.fields, [key, value]]) });
