@@ -6,7 +6,6 @@
  * directory in reports and absolute between server and editor. Unknown numbers are null. Readers ignore keys they do
  * not know. The one file of the server that the extension may import. Depends on: nothing.
  */
-
 export type Severity = 'error' | 'warning' | 'info' | 'hint';
 export type SeveritySetting = Severity | 'off';
 
@@ -63,8 +62,9 @@ export interface FunctionFact {
   readonly column?: number;
   readonly endLine?: number;
   readonly staticPeakBytes: number | null;
-  /** The formula in bytes when a dimension has no value. */
+  /** The formula in bytes: alone when a dimension has no value, beside the bytes where sizes have names and values. */
   readonly staticPeak: string | null;
+  readonly peakLine?: number;
   /** Where a budget is set and the formula has one dimension: the largest that stays within it, 0 when none does. */
   readonly fits?: { readonly dimension: string; readonly most: number; readonly budgetBytes: number };
   /** Of a compiled function whose program is known from its text: how its values share memory. */

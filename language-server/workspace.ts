@@ -26,6 +26,7 @@ import type {
   Silence,
 } from './protocol.ts';
 import { analysisOf, type Analysis } from './memory/analysis.ts';
+import { formulas } from './memory/formulas.ts';
 import type { Span, Unit } from './lower/ir.ts';
 import { reported, staticPeaks } from './memory/peak.ts';
 import { placeIn, positionIn } from './workspace/positions.ts';
@@ -183,7 +184,10 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
     const { look } = turns(token);
     try {
       const analysis = analysisOf({ ...snapshot.part(file), unit, look });
-      return staticPeaks(unit, analysis, settingsNow().budgetBytes).map(({ function: fn, bytes, fits }) => {
+      const peaks = staticPeaks(unit, analysis, settingsNow().budgetBytes);
+      const known = peaks.flatMap(({ function: fn, bytes }) => (typeof bytes === 'number' && bytes > 0 ? [[fn.id, bytes] as const] : []));
+      const named = formulas(snapshot.project, unit, new Map(known), look);
+      return peaks.map(({ function: fn, bytes, at, fits }) => {
         const { start, end } = placeIn(texts, fn.span);
         return {
           file: naming(file),
@@ -191,7 +195,8 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
           line: start.line,
           column: start.column,
           endLine: end.line,
-          ...reported(bytes),
+          ...(at?.file === file ? { peakLine: placeIn(texts, at).start.line } : {}),
+          ...reported(bytes, named.get(fn.id), config.assume),
           ...(fits === undefined ? {} : { fits }),
           ...compiledFact(analysis, fn.id),
         };

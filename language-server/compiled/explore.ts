@@ -40,6 +40,8 @@ export interface ExploreOptions {
   /** Units to start from; others are walked when they are called. */
   readonly units: readonly Unit[];
   readonly checkpointed?: FunctionId;
+  /** Walks keep the names of sizes, noted here with their values, and are shorter. */
+  readonly sizes?: Map<string, number>;
   readonly look?: (() => void) | undefined;
   /** Of the same project, and made with the same models and nothing checkpointed. */
   readonly walks?: Walks;
@@ -48,6 +50,8 @@ export interface ExploreOptions {
 const walksPerRoot = 10;
 const eventsPerWalk = 120_000;
 const mostWalks = 200;
+/** Formulas are for the eye: a program of which they need more goes without. */
+const eventsPerNamedWalk = 20_000;
 
 export function explore(options: ExploreOptions): Exploration {
   const walks = options.walks ?? newWalks(options.project);
@@ -67,7 +71,7 @@ export function explore(options: ExploreOptions): Exploration {
 
 function fromRoot(
   fn: LoweredFunction,
-  { project, checkpointed, look }: ExploreOptions,
+  { project, checkpointed, sizes, look }: ExploreOptions,
   shared: Places,
   models: ReadonlyMap<string, LibraryModel>,
 ): Walked {
@@ -82,9 +86,10 @@ function fromRoot(
       coverage,
       prefix,
       places: shared,
-      eventLimit: eventsPerWalk,
+      eventLimit: sizes === undefined ? eventsPerWalk : eventsPerNamedWalk,
       look,
       ...(checkpointed === undefined ? {} : { checkpointed }),
+      ...(sizes === undefined ? {} : { sizes }),
     });
     run.root(fn);
     for (const id of run.reached) reached.add(id);

@@ -6,6 +6,7 @@
 import { same } from '../../runtime/core/dim.ts';
 import {
   arithmetic,
+  computed,
   dimOf,
   dimValue,
   HostBuffer,
@@ -13,6 +14,8 @@ import {
   isArray,
   isObject,
   isUnknown,
+  NamedNumber,
+  plain,
   Unknown,
   UnknownArray,
   type AnyFunction,
@@ -20,6 +23,7 @@ import {
 
 export function unary(operator: string, value: unknown): unknown {
   if (operator === 'void') return undefined;
+  if (value instanceof NamedNumber) return operator === '+' ? value : unary(operator, value.value);
   if (isUnknown(value)) {
     const negative = operator === '-' ? arithmetic('-', 0, value) : operator === '+' ? value.dim : undefined;
     return negative === undefined ? new Unknown(value.why) : dimValue(negative);
@@ -46,6 +50,11 @@ export function binary(
   right: unknown,
   isInstance: (value: unknown, of: unknown) => boolean | undefined,
 ): unknown {
+  if (left instanceof NamedNumber || right instanceof NamedNumber) {
+    const size = isNumber(left) && isNumber(right) ? computed(operator, left, right) : undefined;
+    if (size !== undefined) return size;
+    if (!isUnknown(plain(left)) && !isUnknown(plain(right))) return binary(operator, plain(left), plain(right), isInstance);
+  }
   if (operator === 'instanceof') return isInstance(left, right) ?? new Unknown('instanceof');
   const negated = operator === '!==' || operator === '!=';
   if (negated || operator === '===' || operator === '==') {
@@ -74,6 +83,8 @@ export function binary(
   }
   return numeric(operator, Number(left), Number(right));
 }
+
+const isNumber = (value: unknown): value is number | NamedNumber => typeof value === 'number' || value instanceof NamedNumber;
 
 function numeric(operator: string, a: number, b: number): unknown {
   switch (operator) {
@@ -127,8 +138,9 @@ function equality(left: unknown, right: unknown, loose: boolean): boolean | unde
 }
 
 export function template(parts: readonly string[], values: readonly unknown[]): unknown {
-  if (values.some((value) => isObject(value))) return new Unknown('a text with something unknown in it');
-  return parts.map((part, i) => (i < values.length ? part + String(values[i]) : part)).join('');
+  const known = values.map(plain);
+  if (known.some((value) => isObject(value))) return new Unknown('a text with something unknown in it');
+  return parts.map((part, i) => (i < known.length ? part + String(known[i]) : part)).join('');
 }
 
 /** Names of properties, as `for … in` and `Object.keys` give them. */

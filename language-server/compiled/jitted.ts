@@ -178,10 +178,10 @@ function lanesOf({ axisName }: CompiledFunction, call: AnyFunction): AnyFunction
 }
 
 /** The results of a call as arrays outside of traces; returned inputs stay the same arrays. */
-export function resultOf({ program, result }: TracedCall, values: readonly unknown[]): unknown {
+export function resultOf({ program, result }: TracedCall, values: readonly unknown[], named = (aval: Aval): Aval => aval): unknown {
   const leaves = program.outputs.map((output): unknown => {
     const input = program.inputs.findIndex((variable) => variable === output);
-    return input >= 0 ? values[input] : new ShapedArray(output.aval);
+    return input >= 0 ? values[input] : new ShapedArray(named(output.aval));
   });
   return rebuild(result, leaves);
 }

@@ -14,7 +14,17 @@ import { ruled } from './ruled.ts';
 import { DonateMark } from './jitted.ts';
 import { isPlainDtype, ofHost, ofShape } from '../shapes/hints.ts';
 import { isShaped, shaped } from '../shapes/shaped.ts';
-import { arraysIn, holdsUnknown, isArray, isUnknown, Unknown, UnknownArray, unknownOf, type AnyFunction } from '../shapes/values.ts';
+import {
+  arraysIn,
+  holdsUnknown,
+  isArray,
+  isUnknown,
+  plainArgument,
+  Unknown,
+  UnknownArray,
+  unknownOf,
+  type AnyFunction,
+} from '../shapes/values.ts';
 import { CannotWalk, type LibraryCall } from './walk.ts';
 
 export interface LibraryWorld {
@@ -97,16 +107,18 @@ function consumedBy(entry: Call | undefined, receiver: unknown, args: readonly u
   ];
 }
 
-function compute(world: LibraryWorld, call: LibraryCall, model: LibraryModel): unknown {
-  if (call.construct) return unknownResult(world, call, `a new ${call.name}`);
-  const onArray = call.hasReceiver && call.name.includes('.') && model.arrays.includes(call.name.slice(0, call.name.indexOf('.')));
+function compute(world: LibraryWorld, asked: LibraryCall, model: LibraryModel): unknown {
+  if (asked.construct) return unknownResult(world, asked, `a new ${asked.name}`);
+  const onArray = asked.hasReceiver && asked.name.includes('.') && model.arrays.includes(asked.name.slice(0, asked.name.indexOf('.')));
   if (model.shapes !== undefined && !world.tracing()) {
-    const rule = model.shapes[call.name];
-    const result = rule === undefined ? undefined : ruled(rule, onArray ? [call.receiver, ...call.args] : call.args);
-    return result ?? unknownResult(world, call, `what \`${call.name}\` yields`);
+    const rule = model.shapes[asked.name];
+    const result = rule === undefined ? undefined : ruled(rule, onArray ? [asked.receiver, ...asked.args] : asked.args);
+    return result ?? unknownResult(world, asked, `what \`${asked.name}\` yields`);
   }
-  const made = creation(world, call);
+  const made = creation(world, asked);
   if (made !== undefined) return made;
+  // Axes and counts are numbers whatever their names.
+  const call = { ...asked, args: asked.args.map(plainArgument) };
   const method = onArray && isArray(call.receiver);
   const name = call.name.slice(call.name.lastIndexOf('.') + 1);
   const own: unknown = method ? Reflect.get(call.receiver as object, name) : (runtimeFunction(call.name) ?? ofResult(call.receiver, name));

@@ -5,7 +5,7 @@
  * other decisions and nothing remembered. Long because: a world is one object with one life. Depends on: core, lower/ir, libraries, walk, library, jitted, ledger, standard.
  */
 import { at, currentInterpreter, under } from '../../runtime/core/interpreter.ts';
-import { minus, plus, type Dim } from '../../runtime/core/dim.ts';
+import { minus, named as dimNamed, plus, valueOf, type Dim } from '../../runtime/core/dim.ts';
 import type { Place } from '../../runtime/core/source.ts';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { BlockId, FunctionId, LoweredFunction, Project, Span } from '../lower/ir.ts';
@@ -24,6 +24,7 @@ import {
 } from './jitted.ts';
 import { allocated, Ledger } from './ledger.ts';
 import { callArrays, readArray, unknownResult, type LibraryWorld } from './library.ts';
+import { namedBytes, naming, withValues } from './named-calls.ts';
 import { placeOf, type Places } from './places.ts';
 import { bytesIn } from './ruled.ts';
 import { runtimeFunction } from './names.ts';
@@ -37,6 +38,8 @@ import {
   instance,
   isObject,
   isUnknown,
+  NamedNumber,
+  plainArgument,
   Settling,
   Unknown,
   UnknownArray,
@@ -78,6 +81,8 @@ export interface RunOptions {
   readonly look?: (() => void) | undefined;
   /** Functions to be wrapped in `checkpoint`, to see what that would save. */
   readonly checkpointed?: FunctionId;
+  /** Numbers of the text keep their names: each `name=value` is noted here with its value. For formulas. */
+  readonly sizes?: Map<string, number>;
 }
 
 class TooLong extends Error {}
@@ -193,13 +198,14 @@ export class Run {
       callLibrary: (call) => (call.library === 'standard' ? callStandard(call) : this.callLibrary(library, call)),
       readLibrary: (object, key) => {
         if (key === 'ref' && isArrayLike(object) && !this.tracing()) this.ledger.retain(object);
-        return readArray(object, key, 'ref');
+        return this.read(readArray(object, key, 'ref'));
       },
       externalValue: (name, path, call) => constantOf(name, path) ?? call,
       dispose: (value, span, how) => this.dispose(value, span, how),
       entered: (fn) => this.entered(fn),
       named: (value, name, span) => this.named(value, name, span),
       tracing: this.tracing,
+      ...(this.options.sizes === undefined ? {} : { sized: (value, name) => this.sized(this.options.sizes!, value, name) }),
       wrapped: (id, call) =>
         id === this.options.checkpointed && this.tracing() ? (runtimeFunction('checkpoint')?.(call) as AnyFunction | undefined) : undefined,
       suspended: (reads) => this.ledger.read(reads),
@@ -221,6 +227,25 @@ export class Run {
   private entered(fn: LoweredFunction): () => void {
     this.reached.add(fn.id);
     return this.tracing() ? () => undefined : this.ledger.enter(fn.id);
+  }
+
+  /** Variables of one name that have different values are different sizes. Zero and one are rarely sizes. */
+  private sized(sizes: Map<string, number>, value: number, name: string): unknown {
+    if (this.tracing() || !Number.isInteger(value) || value < 2) return value;
+    const size = `${name}=${value}`;
+    sizes.set(size, value);
+    return new NamedNumber(value, dimNamed(size));
+  }
+
+  /** Sizes of arrays that are known by name only have values too. */
+  private read(found: { readonly value: unknown } | undefined): { readonly value: unknown } | undefined {
+    const { sizes } = this.options;
+    if (sizes === undefined || found === undefined) return found;
+    const valued = (value: unknown): unknown => {
+      const number = isUnknown(value) && value.dim !== undefined ? valueOf(value.dim, sizes) : undefined;
+      return number === undefined ? value : new NamedNumber(number, (value as Unknown).dim!);
+    };
+    return { value: Array.isArray(found.value) ? found.value.map(valued) : valued(found.value) };
   }
 
   private named(value: unknown, name: string, span: Span | undefined): void {
@@ -370,7 +395,8 @@ export class Run {
   }
 
   private compiledFunction(facts: CompiledFunction): AnyFunction {
-    const call = (...args: unknown[]): unknown => (this.tracing() ? facts.call(...args) : this.callCompiled(facts, args));
+    const call = (...args: unknown[]): unknown =>
+      this.tracing() ? facts.call(...args) : this.callCompiled(facts, args.map(plainArgument));
     this.compiled.set(call, facts);
     return call;
   }
@@ -379,11 +405,13 @@ export class Run {
     const site = this.walker.stack.at(-1);
     const span = site?.event.span ?? compiled.jit;
     const target = compiled.target === undefined ? undefined : this.options.project.function(compiled.target);
-    const taken = argumentsOf(
+    const { sizes } = this.options;
+    const given = argumentsOf(
       compiled,
       args,
       (target?.parameters ?? []).map(({ name }) => name ?? ''),
     );
+    const taken = sizes === undefined ? given : withValues(given, sizes);
     const traced = this.trace(compiled, taken);
     const scalars = typeof traced === 'string' ? withScalars(taken) : undefined;
     const assumed = scalars === undefined ? undefined : this.trace(compiled, scalars);
@@ -406,13 +434,14 @@ export class Run {
       for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
       return site === undefined ? new Unknown(traced) : this.unknownOutputs(site.function, site.event.to, traced, span);
     }
-    this.ledger.ran(span, this.duringBytes(compiled, traced, taken.leaves), compiled.target);
+    const during = this.duringBytes(compiled, traced, taken.leaves);
+    this.ledger.ran(span, sizes === undefined ? during : namedBytes(during, traced, given, sizes), compiled.target);
     this.use(taken.leaves, span);
     shaped.time = this.ledger.time();
     for (const { array } of donated) if (array !== undefined) this.ledger.freed(array, 'donated', span);
     if (compiled.consumes === true)
       for (const { array } of taken.leaves) if (array !== undefined) this.ledger.released(array, 'consumed', span);
-    const result = resultOf(traced, taken.values);
+    const result = sizes === undefined ? resultOf(traced, taken.values) : resultOf(traced, taken.values, naming(given, sizes));
     for (const array of arraysIn(result)) if (isShaped(array)) this.ledger.born(array, array.aval, span);
     return result;
   }

@@ -18,6 +18,7 @@ import {
   unknownOf,
   type AnyFunction,
   listOf,
+  plainArgument,
 } from '../shapes/values.ts';
 import type { LibraryCall } from './walk.ts';
 
@@ -27,10 +28,11 @@ const ownType =
 const silent = /^(console|Console|process|Performance|performance|Date|DateConstructor|Math\.random|WriteStream|Process)\b/;
 
 /** Calls that change what they are called on: only where the receiver is known. */
-export function callStandard({ name, receiver, args, span, construct, resultType }: LibraryCall): unknown {
+export function callStandard({ name, receiver, args: given, span, construct, resultType }: LibraryCall): unknown {
   const unknown = (why: string): unknown => unknownOf(resultType, why, undefined, span);
   const typed = typedArrays.exec(name.replace(/\.(from|of)$/, ''));
-  if (typed !== null) return typedArray(`${typed[1]}Array`, args[0], name.endsWith('.from'));
+  if (typed !== null) return typedArray(`${typed[1]}Array`, given[0], name.endsWith('.from'));
+  const args = given.map(plainArgument);
   if (silent.test(name))
     return name.startsWith('Math') || /now|hrtime|Date/.test(name) ? new Unknown('the clock or chance') : unknown('what the system says');
   if (construct) return constructed(name, args) ?? unknown(`a new ${name}`);

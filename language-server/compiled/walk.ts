@@ -33,6 +33,7 @@ import {
   isIterator,
   isUnknown,
   listOf,
+  plain,
   Settling,
   Unknown,
   unknownOf,
@@ -81,6 +82,8 @@ export interface World {
   /** An array came into a named local (for messages), or was used. */
   readonly named: (value: unknown, name: string, span: Span | undefined) => void;
   readonly tracing: () => boolean;
+  /** A number came into a local outside of traces: what it is from now on. Absent where numbers stay themselves. */
+  readonly sized?: (value: number, name: string) => unknown;
   /** What a function of the project is wrapped in while it is traced, to see what that would change. */
   readonly wrapped: (id: FunctionId, call: AnyFunction) => AnyFunction | undefined;
   /** An asynchronous function has come to its first `await`: what it reads from now on is in `reads`. */
@@ -263,7 +266,8 @@ export class Walker {
     return undefined;
   }
 
-  private branch(frame: Frame, block: Block, condition: unknown, then: BlockId, other: BlockId, span: Span): BlockId {
+  private branch(frame: Frame, block: Block, tested: unknown, then: BlockId, other: BlockId, span: Span): BlockId {
+    const condition = plain(tested);
     if (isUnknown(condition)) return this.choose(frame, block, [then, other], condition.why, span);
     if (condition instanceof UnknownArray) return then;
     // A loop outside of traces that is known to go round very often shows nothing new after some rounds.
@@ -306,8 +310,9 @@ export class Walker {
   }
 
   private set(frame: Frame, local: Local, value: unknown): void {
-    frame.cells[local]!.value = value;
-    const { name, span } = frame.fn.locals[local]!;
+    const { name, span, kind } = frame.fn.locals[local]!;
+    const isSize = typeof value === 'number' && name !== undefined && (kind === 'constant' || kind === 'parameter');
+    frame.cells[local]!.value = isSize && this.world.sized !== undefined ? this.world.sized(value, name) : value;
     if (name !== undefined) this.world.named(value, name, span);
   }
 
@@ -462,7 +467,7 @@ export class Walker {
   }
 
   private key(frame: Frame, key: Extract<Event, { kind: 'property' }>['key']): unknown {
-    return key.kind === 'name' ? key.name : this.get(frame, key.local);
+    return key.kind === 'name' ? key.name : plain(this.get(frame, key.local));
   }
 
   private external(library: string | undefined, name: string, span: Span): unknown {

@@ -1,8 +1,9 @@
 /**
  * What stands above a file and above its functions: the link that measures, the estimate, the measured peak, what donation saves.
  *
- *   ▶ Profile memory | est. 12·n² = 12.0 MiB | peak 11.8 MiB | donating params would save 4.0 MiB
+ *   ▶ Profile memory | est. 12·n² B = 12.0 MiB | measured 11.8 MiB | donating params would save 4.0 MiB
  *
+ * Each part leads on: the run, the plan (or the line that the estimate is reached at), the timeline, the fix.
  * Positions come from the last good outline, so that a syntax error never makes lines jump. Depends on: view, words, measure/best-donation.
  */
 import { commands, type Diagnostic, type FunctionFact, type FunctionReport } from '../protocol.ts';
@@ -125,17 +126,14 @@ function functionLenses(view: View, place: LensPlace): readonly Lens[] {
     found.push({
       line,
       title: estimate,
-      tooltip: `What analysis expects without running anything${place.fact?.compiled === undefined ? '' : ': explain it'}`,
-      ...(place.fact?.compiled === undefined
-        ? { command: commands.showPeak, arguments: [uri, line] }
-        : { command: commands.explain, arguments: [uri, name, line] }),
+      ...estimateLeads(view, place),
     });
   }
   if (measured !== undefined && measured.value.peakBytes > 0) {
     const { peakBytes, enteredBytes, calls } = measured.value;
     found.push({
       line,
-      title: `peak ${writeBytes(peakBytes)}${measured.stale ? stale : ''}`,
+      title: `measured ${writeBytes(peakBytes)}${measured.stale ? stale : ''}`,
       tooltip: `The most in use while \`${name}\` ran, of the whole program: ${writeBytes(peakBytes)}; ${writeBytes(enteredBytes)} were in use when it was entered${calls > 0 ? `. Called ${count(calls, 'time')}` : ''}`,
       command: commands.showTimeline,
       arguments: [],
@@ -173,13 +171,29 @@ function reuseOf({ uri }: View, { name, line, fact, measured }: LensPlace): Lens
   };
 }
 
-function estimateOf({ fact, measured }: LensPlace): string | undefined {
+/** The formula and what it comes to, as far as analysis knows either. */
+function estimateOf({ fact }: LensPlace): string | undefined {
   if (fact === undefined) return undefined;
   const { staticPeak, staticPeakBytes } = fact;
-  if (staticPeakBytes === null) return staticPeak === null ? undefined : `est. ${staticPeak} B${fitsWords(fact)}`;
-  // Equal numbers need not be said twice.
-  if (measured !== undefined && !measured.stale && measured.value.peakBytes === staticPeakBytes) return undefined;
-  return `est. ${writeBytes(staticPeakBytes)}`;
+  const formula = staticPeak === null ? '' : `${withPowers(staticPeak)} B`;
+  if (staticPeakBytes === null) return formula === '' ? undefined : `est. ${formula}${fitsWords(fact)}`;
+  return `est. ${formula === '' ? '' : `${formula} = `}${writeBytes(staticPeakBytes)}`;
+}
+
+/** The plan of what is compiled; of anything else the line at which the estimate is reached. */
+function estimateLeads({ uri }: View, { name, line, fact }: LensPlace): Pick<Lens, 'tooltip' | 'command' | 'arguments'> {
+  const expected = 'What analysis expects without running anything';
+  if (fact?.compiled !== undefined) return { tooltip: `${expected}: explain it`, command: commands.explain, arguments: [uri, name, line] };
+  const at = fact?.peakLine ?? line;
+  return { tooltip: `${expected}: reached at line ${at}`, command: commands.showPeak, arguments: [uri, at] };
+}
+
+/** `12·n·n·m` is read faster as `12·n²·m`. */
+function withPowers(formula: string): string {
+  return formula.replace(/([^\s·]+)((?:·\1(?![^\s·]))+)/g, (whole: string, name: string, again: string) => {
+    const power = again.length / (name.length + 1) + 1;
+    return /^\d+$/.test(name) || power > 9 ? whole : `${name}${'⁰¹²³⁴⁵⁶⁷⁸⁹'[power]}`;
+  });
 }
 
 /** `, within 64.0 MiB up to batch = 1,024`: the question that people answer by trial and out-of-memory. */

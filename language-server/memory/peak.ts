@@ -104,10 +104,18 @@ function larger(a: Dim | undefined, b: Dim | undefined): boolean {
 
 const magnitude = (dim: Dim): number => valueOf(dim, new Map(namesIn(dim).map((name) => [name, largeDimension]))) ?? 0;
 
-/** The two forms of the report: bytes, or a formula in bytes. */
-export const reported = (bytes: Dim | undefined): { readonly staticPeakBytes: number | null; readonly staticPeak: string | null } =>
-  bytes === undefined
-    ? { staticPeakBytes: null, staticPeak: null }
-    : isKnown(bytes)
-      ? { staticPeakBytes: bytes, staticPeak: null }
-      : { staticPeakBytes: null, staticPeak: printDim(bytes) };
+/**
+ * What a report says of a peak: its bytes, and the formula of them where it is one.
+ *
+ * @param formula of a peak whose bytes are known
+ * @param assumed sizes of dimensions without a value, by name
+ */
+export function reported(
+  bytes: Dim | undefined,
+  formula: string | undefined,
+  assumed: Readonly<Record<string, number>>,
+): { readonly staticPeakBytes: number | null; readonly staticPeak: string | null } {
+  if (bytes === undefined) return { staticPeakBytes: null, staticPeak: null };
+  if (isKnown(bytes)) return { staticPeakBytes: bytes, staticPeak: formula ?? null };
+  return { staticPeakBytes: valueOf(bytes, new Map(Object.entries(assumed))) ?? null, staticPeak: printDim(bytes) };
+}

@@ -20,6 +20,18 @@ export class Unknown {
   }
 }
 
+/** A number that the text says, under the name that the text gives it: walks that ask for formulas keep both. */
+export class NamedNumber extends Unknown {
+  readonly value: number;
+  constructor(value: number, dim: Dim) {
+    super(`the size ${printDim(dim)}`, dim);
+    this.value = value;
+  }
+}
+
+/** The number itself, for whatever is no size. */
+export const plain = (value: unknown): unknown => (value instanceof NamedNumber ? value.value : value);
+
 /** An array of which not even the rank is known. */
 export class UnknownArray {
   readonly made: Span | undefined;
@@ -75,22 +87,26 @@ export interface ClassFacts {
 
 export type AnyFunction = (...args: unknown[]) => unknown;
 
-const closures = new WeakMap<object, ClosureFacts>();
-const classes = new WeakMap<object, ClassFacts>();
+// Facts are properties of their functions: tables of hundreds of thousands of weak keys cost the collector more than the walk.
+const closureKey = Symbol('closure');
+const classKey = Symbol('class');
+type Marked = AnyFunction & { [closureKey]?: ClosureFacts; [classKey]?: ClassFacts };
 const instances = new WeakMap<object, ClassFacts>();
 
 /** A walked function is a JavaScript function, so that `tree.map`, `grad` or `Array.prototype.map` can call it. */
 export function closure(facts: ClosureFacts, call: AnyFunction): AnyFunction {
-  closures.set(call, facts);
+  (call as Marked)[closureKey] = facts;
   return call;
 }
-export const closureFacts = (value: unknown): ClosureFacts | undefined => (typeof value === 'function' ? closures.get(value) : undefined);
+export const closureFacts = (value: unknown): ClosureFacts | undefined =>
+  typeof value === 'function' ? (value as Marked)[closureKey] : undefined;
 
 export function classValue(facts: ClassFacts, construct: AnyFunction): AnyFunction {
-  classes.set(construct, facts);
+  (construct as Marked)[classKey] = facts;
   return construct;
 }
-export const classFacts = (value: unknown): ClassFacts | undefined => (typeof value === 'function' ? classes.get(value) : undefined);
+export const classFacts = (value: unknown): ClassFacts | undefined =>
+  typeof value === 'function' ? (value as Marked)[classKey] : undefined;
 
 /** Instances have a prototype of their own, so that nobody takes them for plain trees. */
 const instancePrototype = Object.create(null) as object;
@@ -151,6 +167,24 @@ export function arithmetic(operator: string, left: unknown, right: unknown): Dim
     default:
       return undefined;
   }
+}
+
+/** The same for an argument: a number, a list of them, a record of options. */
+export function plainArgument(value: unknown): unknown {
+  if (value instanceof NamedNumber) return value.value;
+  const isNamed = (item: unknown): boolean => item instanceof NamedNumber;
+  if (Array.isArray(value)) return value.some(isNamed) ? value.map(plain) : value;
+  return isPlain(value) && Object.values(value).some(isNamed)
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
+    : value;
+}
+
+/** A size computed from others, as far as it is known by name; the number itself where it isn't. */
+export function computed(operator: string, left: NamedNumber | number, right: NamedNumber | number): NamedNumber | undefined {
+  const dim = arithmetic(operator, left, right);
+  const [a, b] = [plain(left) as number, plain(right) as number];
+  if (dim === undefined || isKnown(dim)) return undefined;
+  return new NamedNumber(operator === '+' ? a + b : operator === '-' ? a - b : a * b, dim);
 }
 
 /** Visits every array-like leaf in a nested value, each object once. */

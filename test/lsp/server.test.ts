@@ -145,7 +145,8 @@ describe('language server', function () {
     const wired = await start({
       measure,
       analysis: {
-        functions: (_, at) => Promise.resolve([fact(at, 'step', 2, { staticPeakBytes: 11 * 2 ** 20 })]),
+        functions: (_, at) =>
+          Promise.resolve([fact(at, 'step', 2, { staticPeakBytes: 12 * 2 ** 20, staticPeak: '12·n·n + 4·n·m', peakLine: 3 })]),
         diagnostics: (_, at) => Promise.resolve([finding(at, 3, 10, saving)]),
       },
     });
@@ -154,7 +155,7 @@ describe('language server', function () {
     assert.deepEqual(titles(await lensesOf(wired)), [
       '1: ▶ Profile memory',
       '2: ▶ Profile memory',
-      '2: est. 11.0 MiB',
+      '2: est. 12·n² + 4·n·m B = 12.0 MiB',
       '2: donating x would save 4.0 MiB',
     ]);
     assert.equal((await profile(wired)).state, 'done');
@@ -163,10 +164,15 @@ describe('language server', function () {
       '1: peak 12.0 MiB at line 3 · cpu',
       '1: timeline',
       '2: ▶ Profile memory',
-      '2: est. 11.0 MiB',
-      '2: peak 12.0 MiB',
+      '2: est. 12·n² + 4·n·m B = 12.0 MiB',
+      '2: measured 12.0 MiB',
       '2: donating x would save 4.0 MiB',
     ]);
+    // Each part leads on: the run, where the estimate is reached, the timeline, the fix.
+    assert.deepEqual(
+      (await lensesOf(wired)).slice(3).map(({ command }) => [command?.command, ...(command?.arguments ?? []).slice(1)]),
+      [['tidemark.profileFunction', 'step', 2], ['tidemark.showPeak', 3], ['tidemark.showTimeline'], ['tidemark.showFix', 3, 10]],
+    );
   });
 
   it('says above a function how large its free dimension may be', async () => {
@@ -248,7 +254,7 @@ describe('language server', function () {
       marked.marks.map(({ line, kind }) => [line, kind]),
       [[3, 'stale']],
     );
-    assert.ok(titles(await lensesOf(wired)).includes('2: peak 12.0 MiB (before the last edit)'));
+    assert.ok(titles(await lensesOf(wired)).includes('2: measured 12.0 MiB (before the last edit)'));
     await wired.change(file, 4, program);
     assert.equal((await hintsOf(wired)).length, 1);
   });
@@ -285,7 +291,7 @@ describe('language server', function () {
     await wired.open(file, text);
     assert.equal((await profile(wired, { function: 'step' })).notReached, false);
     const shown = titles(await lensesOf(wired));
-    assert.ok(shown.includes('2: peak 2.0 MiB'), shown.join('\n'));
+    assert.ok(shown.includes('2: measured 2.0 MiB'), shown.join('\n'));
     assert.equal(shown.filter((title) => title.includes('Profile memory')).length, 2);
   });
 

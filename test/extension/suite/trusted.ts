@@ -85,7 +85,7 @@ describe('Tidemark in the editor', () => {
       (found) => found.some((title) => /^1: peak 12\.0 MiB/.test(title)),
     );
     assert.ok(
-      all.some((title) => title.startsWith('3: peak 12.0 MiB')),
+      all.some((title) => title.startsWith('3: measured 12.0 MiB')),
       all.join('\n'),
     );
     const shown = await until(
@@ -116,7 +116,7 @@ describe('Tidemark in the editor', () => {
     );
     const titles = await lenses(document.uri);
     assert.ok(
-      titles.some((title) => /^4: peak .* \(before the last edit\)$/.test(title)),
+      titles.some((title) => /^4: measured .* \(before the last edit\)$/.test(title)),
       titles.join('\n'),
     );
     await edit(document, document.getText(), before);
