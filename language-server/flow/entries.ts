@@ -11,7 +11,7 @@ import { finish, givenUp } from './aftermath.ts';
 import { Collector } from './collector.ts';
 import { noteForgotten } from './forgotten.ts';
 import { thisOf } from './frames.ts';
-import { beside } from './relevance.ts';
+import { beside, isCalled } from './relevance.ts';
 import { State } from './state.ts';
 import { emptyFields, objectValue, undefinedValue, type Node, type Value } from './values.ts';
 import { Walker, defaultLimits, type Limits } from './walk.ts';
@@ -86,7 +86,8 @@ function* leftoversOf(
     const parent = fn.parent === undefined ? undefined : unit.functions.get(fn.parent);
     return parent === undefined ? 0 : 1 + depth(parent);
   };
-  for (const fn of [...unit.functions.values()].sort((a, b) => depth(a) - depth(b))) {
+  const left = [...unit.functions.values()].filter(({ id }) => !reachedHere(id)).map((fn) => ({ fn, depth: depth(fn) }));
+  for (const { fn } of left.sort((a, b) => a.depth - b.depth)) {
     if (
       reachedHere(fn.id) ||
       fn.kind === 'fields' ||
@@ -104,23 +105,6 @@ function* leftoversOf(
     collector.blind = false;
     yield fn.id;
   }
-}
-
-const callers = new WeakMap<Project, ReadonlySet<FunctionId>>();
-
-/** Does any text of the project call it? */
-function isCalled(project: Project, id: FunctionId): boolean {
-  let called = callers.get(project);
-  if (called === undefined) {
-    const found = new Set<FunctionId>();
-    for (const unit of project.units.values())
-      for (const fn of unit.functions.values())
-        for (const block of fn.blocks)
-          for (const event of block.events) if (event.kind === 'call' && event.callee.kind === 'user') found.add(event.callee.function);
-    called = found;
-    callers.set(project, found);
-  }
-  return called.has(id);
 }
 
 function freshState(walker: Walker, fn: LoweredFunction): State {

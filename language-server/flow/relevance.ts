@@ -6,7 +6,7 @@
  * tie tests together; what a large one (loops, many branches) may change of host data is listed, so that a caller can
  * forget just that. Depends on: lower/ir.
  */
-import type { CallEvent, ClassId, Event, FunctionId, LoweredFunction, Project, TypeFact, Variable } from '../lower/ir.ts';
+import type { CallEvent, ClassId, Event, FunctionId, LoweredFunction, Project, TypeFact, Unit, Variable } from '../lower/ir.ts';
 
 /** What a function without arrays may do to the rest. */
 export interface Beside {
@@ -180,15 +180,44 @@ function matters(type: TypeFact): boolean {
   );
 }
 
-const callees = new WeakMap<LoweredFunction, ReadonlySet<FunctionId>>();
+/** What a file's text calls. */
+interface Calls {
+  /** By function, those that it calls by name, itself left out. */
+  readonly byFunction: ReadonlyMap<FunctionId, ReadonlySet<FunctionId>>;
+  /** All that some function calls by name. */
+  readonly called: ReadonlySet<FunctionId>;
+  /** Names of methods that are called on values whose type says nothing. */
+  readonly unresolved: ReadonlySet<string>;
+}
 
-/** Names of methods that are called on values whose type says nothing. */
-function unresolvedIn(fn: LoweredFunction): readonly string[] {
-  return fn.blocks.flatMap(({ events }) =>
-    events.flatMap((event) =>
-      event.kind === 'call' && event.callee.kind === 'value' && event.key?.kind === 'name' ? [event.key.name] : [],
-    ),
-  );
+const callsIn = new WeakMap<Unit, Calls>();
+
+function callsOfUnit(unit: Unit): Calls {
+  const known = callsIn.get(unit);
+  if (known !== undefined) return known;
+  const byFunction = new Map<FunctionId, Set<FunctionId>>();
+  const called = new Set<FunctionId>();
+  const unresolved = new Set<string>();
+  for (const fn of unit.functions.values()) {
+    const own = new Set<FunctionId>();
+    for (const { events } of fn.blocks)
+      for (const event of events) {
+        if (event.kind !== 'call') continue;
+        if (event.callee.kind === 'user') (event.callee.function === fn.id ? called : own).add(event.callee.function);
+        if (event.callee.kind === 'value' && event.key?.kind === 'name') unresolved.add(event.key.name);
+      }
+    for (const id of own) called.add(id);
+    if (own.size > 0) byFunction.set(fn.id, own);
+  }
+  const calls = { byFunction, called, unresolved };
+  callsIn.set(unit, calls);
+  return calls;
+}
+
+/** Does any text of the project call it by name? */
+export function isCalled(project: Project, id: FunctionId): boolean {
+  for (const unit of project.units.values()) if (callsOfUnit(unit).called.has(id)) return true;
+  return false;
 }
 
 /** A caller that may stand in a scope, for all that the text says. */
@@ -204,23 +233,14 @@ export function callersInText(project: Project): ReadonlyMap<FunctionId, Readonl
   };
   const unresolved = new Set<string>();
   for (const unit of project.units.values()) {
-    for (const fn of unit.functions.values()) {
-      let own = callees.get(fn);
-      if (own === undefined) {
-        own = new Set(
-          fn.blocks.flatMap(({ events }) =>
-            events.flatMap((event) =>
-              event.kind === 'call' && event.callee.kind === 'user' && event.callee.function !== fn.id ? [event.callee.function] : [],
-            ),
-          ),
-        );
-        callees.set(fn, own);
-      }
+    const calls = callsOfUnit(unit);
+    for (const [caller, callees] of calls.byFunction) {
+      const fn = unit.functions.get(caller)!;
       // What stands in another function may be what a scope calls.
       const nested = fn.parent !== undefined && !fn.parent.endsWith('#') && !prototypeMethod.test(fn.name);
-      for (const id of own) add(id, nested ? hiddenCaller : fn.id);
-      for (const name of unresolvedIn(fn)) unresolved.add(name);
+      for (const id of callees) add(id, nested ? hiddenCaller : caller);
     }
+    for (const name of calls.unresolved) unresolved.add(name);
   }
   // A method that was assigned to a prototype may be meant wherever its name is called, and so may one that no other call means.
   for (const unit of project.units.values())

@@ -13,7 +13,7 @@ import { exportsOf } from './exports.ts';
 import { bare, closure, expression, literal, propertyName } from './expressions.ts';
 import { Lowering, type FileContext } from './function.ts';
 import { librariesIn } from './ir.ts';
-import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, Unit } from './ir.ts';
+import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, TypeFact, Unit } from './ir.ts';
 import { isFunction, memberName, nameOf, type Naming } from './naming.ts';
 import { bind, withDefault } from './patterns.ts';
 import { addPrototypeClasses, isPrototypeMethod, thisType } from './prototypes.ts';
@@ -29,6 +29,8 @@ export interface LoweringInput {
   readonly look?: () => void;
   /** What was lowered before of a function that is as it was, with all that it contains. */
   kept?(id: FunctionId): { readonly functions: readonly LoweredFunction[]; readonly classes: readonly LoweredClass[] } | undefined;
+  /** What the name of a kept function of the top level is known to be. */
+  keptType?(id: FunctionId): TypeFact | undefined;
 }
 
 export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
@@ -66,6 +68,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     look: input.look ?? (() => undefined),
     steady: new Map(),
     narrowed: new Set(),
+    keptType: (id) => input.keptType?.(id),
     idOf: (node) => naming.idOf(node) ?? `${moduleId}?${node.pos}`,
     classId: (node) => naming.classId(node) ?? `${moduleId}?${node.pos}`,
     moduleVariable(symbol) {

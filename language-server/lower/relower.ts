@@ -7,7 +7,7 @@
  * Depends on: lower, naming, ir, typescript.
  */
 import ts from 'typescript';
-import type { FunctionId, LoweredClass, LoweredFunction, Unit } from './ir.ts';
+import type { FunctionId, LoweredClass, LoweredFunction, TypeFact, Unit } from './ir.ts';
 import { lowerFile, type LoweringInput } from './lower.ts';
 import { isFunction, type Naming } from './naming.ts';
 
@@ -46,7 +46,11 @@ export function relower(input: LoweringInput, source: ts.SourceFile, before?: Lo
     const groups = groupsOf(before.unit, new Set(outer.map(({ id }) => id)));
     const places = new Map(before.outer.map(({ id, start }) => [id, start]));
     const unit = lowerFile(
-      { ...input, kept: (id) => (id === edit.inside ? undefined : moved(groups.get(id), places.get(id) ?? 0, edit, source.fileName)) },
+      {
+        ...input,
+        kept: (id) => (id === edit.inside ? undefined : moved(groups.get(id), places.get(id) ?? 0, edit, source.fileName)),
+        keptType: typesOfNames(before.unit),
+      },
       source,
     );
     if (assigned(before.unit, edit.inside) === assigned(unit, edit.inside)) return { unit, text, outer, types: before.types };
@@ -101,6 +105,14 @@ function editBetween(before: Lowered, text: string, outer: readonly Outer[]): Ed
     if (!same || (!holds && old.start < end && old.end > start)) return undefined;
   }
   return inside === undefined ? undefined : { inside, end, by };
+}
+
+/** What the names of a file's outer functions are known to be; nothing of a name that several variables have. */
+function typesOfNames(unit: Unit): (id: FunctionId) => TypeFact | undefined {
+  const byName = new Map<string, TypeFact | undefined>();
+  for (const { name, type } of unit.functions.get(unit.module)?.locals ?? [])
+    if (name !== undefined) byName.set(name, byName.has(name) ? undefined : type);
+  return (id) => (id.includes('/', id.indexOf('#')) ? undefined : byName.get(unit.functions.get(id)?.name ?? ''));
 }
 
 interface Group {

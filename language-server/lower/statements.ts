@@ -27,7 +27,7 @@ export function statements(fn: Lowering, list: readonly ts.Statement[], scope: t
     if (ts.isFunctionDeclaration(statement) && statement.body !== undefined) {
       const name = statement.name;
       const value = closure(fn, statement, name?.text);
-      if (name !== undefined) copy(fn, statement, fn.declare(name, 'constant'), value);
+      if (name !== undefined) copy(fn, statement, fn.declare(name, 'constant', fn.file.keptType(fn.file.idOf(statement))), value);
     }
   const depth = fn.graph.cleanups.length;
   const handler = fn.graph.handler;

@@ -63,23 +63,37 @@ function rootsFor(project: Project, unit: Unit, callersOf: ReadonlyMap<string, R
 /** By file, the other files that name one of its functions, classes or variables. */
 function callers(project: Project): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
-  const note = (id: string, from: string): void => {
-    const file = id.slice(0, id.indexOf('#'));
-    if (file === from || !project.units.has(file)) return;
-    const list = found.get(file) ?? new Set<string>();
-    found.set(file, list.add(from));
+  for (const unit of project.units.values()) {
+    for (const file of named(unit)) {
+      if (!project.units.has(file)) continue;
+      const list = found.get(file) ?? new Set<string>();
+      found.set(file, list.add(unit.file));
+    }
+  }
+  return found;
+}
+
+const namedIn = new WeakMap<Unit, ReadonlySet<string>>();
+
+/** The other files whose functions, classes or variables a file names. */
+function named(unit: Unit): ReadonlySet<string> {
+  const known = namedIn.get(unit);
+  if (known !== undefined) return known;
+  const found = new Set<string>();
+  const note = (id: string): void => {
+    // Nearly all are of the file itself.
+    if (!id.startsWith(unit.module)) found.add(id.slice(0, id.indexOf('#')));
   };
-  for (const { file, functions } of project.units.values()) {
-    for (const { blocks } of functions.values()) {
-      for (const { events } of blocks) {
-        for (const event of events) {
-          if (event.kind === 'outer') note(event.variable.function, file);
-          else if (event.kind === 'call' && event.callee.kind === 'user') note(event.callee.function, file);
-          else if (event.kind === 'call' && event.callee.kind === 'class') note(event.callee.class, file);
-        }
+  for (const { blocks } of unit.functions.values()) {
+    for (const { events } of blocks) {
+      for (const event of events) {
+        if (event.kind === 'outer') note(event.variable.function);
+        else if (event.kind === 'call' && event.callee.kind === 'user') note(event.callee.function);
+        else if (event.kind === 'call' && event.callee.kind === 'class') note(event.callee.class);
       }
     }
   }
+  namedIn.set(unit, found);
   return found;
 }
 
