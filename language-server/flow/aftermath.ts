@@ -6,6 +6,7 @@
 import type { LoweredFunction } from '../lower/ir.ts';
 import { consumes, leaves, named } from './arrays.ts';
 import type { Exit } from './engine.ts';
+import { homed } from './properties.ts';
 import type { State } from './state.ts';
 import { undefinedValue, type Value } from './values.ts';
 import type { Walker } from './walk.ts';
@@ -15,6 +16,7 @@ export function finish(walker: Walker, fn: LoweredFunction, exit: Exit, self: Va
   const { state } = exit;
   ownedArguments(walker, fn, state, exit.value);
   state.frame.locals.set(-8, exit.value);
+  atHome(state, [exit.value, ...state.later.map((later) => later.value)]);
   return walker.runLater(state).map((next) => {
     handedOut(walker, next, next.frame.locals.get(-8) ?? undefinedValue);
     const value = next.frame.locals.get(-8) ?? undefinedValue;
@@ -69,19 +71,34 @@ export function ownedArguments(walker: Walker, fn: LoweredFunction, state: State
   }
 }
 
-/** Closures in what an entry returns may be called, twice: once is not enough to see that a captured array is gone. */
-export function handedOut(walker: Walker, state: State, value: Value): void {
-  const closures: Value[] = [];
+/** Collections that the closures of a function share once it has returned are at home in its variables. */
+function atHome(state: State, values: readonly Value[]): void {
+  for (const closure of values.flatMap((value) => closuresIn(state, value)))
+    for (let id = closure.environment; id !== undefined;) {
+      const node = state.get(id);
+      if (node?.function === undefined || node.function === '' || node.function.endsWith('#')) break;
+      for (const [variable, value] of node.fields) if (!variable.startsWith('@')) homed(state, value, `${node.function}:${variable}`);
+      const parent = node.fields.get('@parent');
+      id = parent?.kind === 'object' ? parent.id : undefined;
+    }
+}
+
+function closuresIn(state: State, value: Value): readonly Extract<Value, { kind: 'closure' }>[] {
+  const found: Extract<Value, { kind: 'closure' }>[] = [];
   const visit = (v: Value, depth: number): void => {
-    if (v.kind === 'closure') closures.push(v);
+    if (v.kind === 'closure') found.push(v);
     const node = state.node(v);
     if (node === undefined || depth === 0 || node.shape === 'environment' || node.class !== undefined) return;
     node.fields.forEach((member) => visit(member, depth - 1));
     node.pool.forEach((member) => visit(member, depth - 1));
   };
   visit(value, 3);
-  for (const closure of closures.slice(0, 6)) {
-    if (closure.kind !== 'closure') continue;
+  return found;
+}
+
+/** Closures in what an entry returns may be called, twice: once is not enough to see that a captured array is gone. */
+export function handedOut(walker: Walker, state: State, value: Value): void {
+  for (const closure of closuresIn(state, value).slice(0, 6)) {
     const fn = walker.project.function(closure.function);
     if (fn === undefined) continue;
     let states: State[] = [state.fork()];

@@ -10,7 +10,7 @@ import { consumes, escape } from './arrays.ts';
 import { libraryOf, make, openMember } from './making.ts';
 import { collect, copyOf, iterated, members, oneOf, unique } from './collections.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
-import { isListening } from './calls.ts';
+import { howCalled } from './calls.ts';
 import { siteOf, type Place } from './events.ts';
 import { effects, result } from './library-calls.ts';
 import { pinned } from './pinned.ts';
@@ -114,11 +114,15 @@ function settle(
   }
   if (callbacks[0]!.result === 'settles' && givesValue && state.scopes.length === 0 && promise?.shape === 'promise') {
     const value = promise.fields.get('value') ?? hostValue(`${siteOf(state, site)}settled;`);
-    return then(engine.callValue(state, target, undefined, [value], { ...site, type, deferred: true }), (next, inner) =>
-      returned(next, wrapPromise(engine, next, inner, site)),
+    // What the work behind the promise calls, it calls before.
+    const settled = (promise.pending ?? []).length > 0 ? engine.runLater(state) : [state];
+    return settled.flatMap((at) =>
+      then(engine.callValue(at, target, undefined, [value], { ...site, type, deferred: true }), (next, inner) =>
+        returned(next, wrapPromise(engine, next, inner, site)),
+      ),
     );
   }
-  engine.later(state, target, site.span, isListening(site.event, args));
+  engine.later(state, target, site.span, howCalled(site.event, args));
   if (receiver !== undefined && !givesValue && promise?.shape === 'promise') return returned(state, receiver);
   return returned(
     state,

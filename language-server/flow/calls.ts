@@ -227,12 +227,11 @@ const nameOfCallee = (event: CallEvent | undefined): string =>
       : '';
 
 /** Does a call register something that is called again and again? */
-export function isListening(event: CallEvent | undefined, args: readonly Value[]): boolean {
+export function howCalled(event: CallEvent | undefined, args: readonly Value[]): 'once' | 'often' {
   const name = nameOfCallee(event);
   const [first] = args;
-  return (
-    listeners.has(name) || (routes.has(name) && first?.kind === 'literal' && typeof first.value === 'string' && first.value.startsWith('/'))
-  );
+  const isRoute = routes.has(name) && first?.kind === 'literal' && typeof first.value === 'string' && first.value.startsWith('/');
+  return listeners.has(name) || isRoute ? 'often' : 'once';
 }
 
 /** The field of a cell that a framework keeps for its component, when the call makes one: `useRef(null)`. */
@@ -265,7 +264,7 @@ export function unknownCall(
   for (const argument of args) {
     escape(engine, state, argument, site.span);
     if (pieces) engine.collector.skip(engine.project, argument);
-    else engine.later(state, argument, site.span, isListening(site.event, args));
+    else engine.later(state, argument, site.span, howCalled(site.event, args));
   }
   engine.collector.silent('unknown call');
   const value =

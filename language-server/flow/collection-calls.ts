@@ -8,7 +8,7 @@ import { reads, type Span, type TypeFact } from '../lower/ir.ts';
 import { escape, leaves } from './arrays.ts';
 import { openMember } from './making.ts';
 import { each, isCallable, wrapPromise } from './callbacks.ts';
-import { add, blur, collect, copyOf, iterated, keysOf, listOf, members, oneOf, take, unique } from './collections.ts';
+import { add, blur, collect, copyOf, iterated, keysOf, listOf, members, oneOf, take, togetherAgain, unique } from './collections.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { endsWith } from './known-calls.ts';
@@ -51,6 +51,7 @@ export function collectionCall(
     case 'add':
       if (place.endless === true && site.event?.receiver !== undefined && onlyGrows(place.fn, site.event.receiver))
         for (const value of args) growsForEver(engine, state, target, value, site.span);
+      if (name.endsWith('.unshift') && node !== undefined) togetherAgain(state, members(node));
       for (const value of args) {
         heldAgain(state, value);
         add(engine, state, target, value, site.span, repeatedIn(state, place));
@@ -77,7 +78,10 @@ export function collectionCall(
             ? host()
             : engine.unknown(state, { ...site.type, nullable: false }, id, 'caller', site.span),
         );
-      if (/sort|reverse/i.test(name)) return returned(state, target);
+      if (/sort|reverse/i.test(name)) {
+        togetherAgain(state, members(node));
+        return returned(state, target);
+      }
       const known = node.fields.get(keyOf(args[0]));
       if (known !== undefined) return returned(state, known);
       looked(engine, state, node);
@@ -113,6 +117,7 @@ export function collectionCall(
       // `list = list.slice(0, n)`: what the copy leaves out, nobody has any more.
       if (name.endsWith('.slice') && args.length > 0 && target.kind === 'object' && replacesItself(place, site))
         without(state, target.id, (all) => unheld(engine, state, all, assignmentOf(place, site), 'overwritten'));
+      if (/toSorted|toReversed/.test(name) && node !== undefined) togetherAgain(state, members(node));
       const value = copyOf(engine, state, target, id, settles ? { ...site.type, promise: false } : site.type);
       if (name.endsWith('.slice') && args.length > 0) cut(state, value, args);
       if (!settles) return returned(state, value);

@@ -44,6 +44,7 @@ export function iterated(engine: Engine, state: State, value: Value, type: TypeF
     ];
   if (node.shape === 'generator' || node.shape === 'iterator') return node.pool.length > 0 ? node.pool : [anonymous];
   const known = members(node);
+  if (node.pool.length > 0) togetherAgain(state, known);
   if (!node.open) return known;
   const element = node.type.element ?? type;
   const one = openMember(engine, state, value.id, node, '[each]', element, engine.dropped(state));
@@ -183,6 +184,14 @@ export function oneOf(engine: Engine, state: State, known: readonly Value[], spa
   void engine;
   void span;
   return known[0] ?? anonymous;
+}
+
+/** In the name of a member that was told apart by its place. */
+export const apartMark = '#at';
+
+/** Something goes through the list, or changes its order: it may be any member that was told apart. */
+export function togetherAgain(state: State, all: readonly Value[]): void {
+  for (const value of all) if (value.kind === 'object' && value.id.includes(apartMark)) blur(state, value);
 }
 
 /** From here on nothing is said of these arrays. */

@@ -17,6 +17,8 @@ interface Entry {
   readonly observation: Seen;
   readonly roots: Set<FunctionId>;
   readonly contexts: Map<string, number>;
+  /** Seen only where functions were run in any order, one after another, as nobody in the project may call them. */
+  readonly supposed: boolean;
 }
 
 interface ArgumentFacts {
@@ -72,6 +74,8 @@ export class Collector {
   /** Call contexts are named per walk: this keeps those of several walks apart. */
   readonly prefix: string;
   root: FunctionId = '';
+  /** The run goes on from what another entry left: whether anybody calls them in this order is not known. */
+  supposing = false;
   /** The compiled function that is being traced now. */
   tracingJit: Span | undefined;
   /** The run can't see who frees what: nothing is said to be lost. */
@@ -88,7 +92,11 @@ export class Collector {
     if (this.blind && (observation.kind === 'lost' || observation.kind === 'retained'))
       return this.silent('leak: who calls this is not known');
     const key = `${observation.kind} ${at(observation.span)} ${'how' in observation ? observation.how : ''}${'death' in observation ? observation.death : ''}`;
-    const entry = this.entries.get(key) ?? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>() };
+    const known = this.entries.get(key);
+    const entry: Entry =
+      known === undefined
+        ? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>(), supposed: this.supposing }
+        : { ...known, supposed: known.supposed && this.supposing };
     entry.roots.add(this.root);
     entry.contexts.set(context, (entry.contexts.get(context) ?? 0) + 1);
     this.entries.set(key, entry);
@@ -189,10 +197,12 @@ export class Collector {
       if (own === undefined)
         this.entries.set(key, {
           observation: entry.observation,
+          supposed: entry.supposed,
           roots: new Set(entry.roots),
           contexts: new Map([...entry.contexts].map(([context, count]) => [inWalk(context), count])),
         });
       else {
+        if (own.supposed && !entry.supposed) this.entries.set(key, { ...own, supposed: false });
         for (const root of entry.roots) own.roots.add(root);
         for (const [context, count] of entry.contexts) own.contexts.set(inWalk(context), (own.contexts.get(inWalk(context)) ?? 0) + count);
       }
@@ -273,6 +283,7 @@ export class Collector {
     const consequent = consequences(
       [...this.entries.values()].map(({ observation }) => observation),
       growing,
+      new Set([...this.entries.values()].filter(({ supposed }) => supposed).map(({ observation }) => observation)),
     );
     for (const { observation, roots, contexts } of this.entries.values()) {
       if (consequent(observation)) continue;

@@ -24,8 +24,14 @@ const madeAt = ({ array: { made } }: Lost): string => (made === undefined ? '' :
 const nameOf = ({ array }: Extract<Seen, { kind: 'deadUse' }>): string =>
   `${array.made === undefined ? '' : at(array.made)} ${array.name ?? ''}`;
 
-/** Tells what follows from another of `all`; `growing` are the places where a collection that only grows gains arrays. */
-export function consequences(all: readonly Seen[], growing: ReadonlySet<string>): (seen: Seen) => boolean {
+/**
+ * Tells what follows from another of `all`; `growing` are the places where a collection that only grows gains arrays,
+ * `supposed` what was seen only in an order of calls that the project doesn't have.
+ */
+export function consequences(all: readonly Seen[], growing: ReadonlySet<string>, supposed: ReadonlySet<Seen>): (seen: Seen) => boolean {
+  const found = new Set<string>();
+  const again = new Set<string>();
+  const returned = new Map<string, string>();
   const misused = new Set<string>();
   const usedUp = new Set<string>();
   const forgotten = new Set<string>();
@@ -34,11 +40,23 @@ export function consequences(all: readonly Seen[], growing: ReadonlySet<string>)
     if (seen.kind !== 'deadUse') continue;
     if (seen.array.made !== undefined) misused.add(madeAs(seen.array));
     if (seen.array.name !== undefined) misused.add(`${seen.function} ${seen.array.name}`);
-    if (seen.death === 'consumed' && seen.use !== 'dispose') usedUp.add(nameOf(seen));
+    if (seen.use === 'return') returned.set(at(seen.diedAt), seen.function);
+    if (seen.death !== 'consumed') continue;
+    if (seen.use !== 'dispose') usedUp.add(nameOf(seen));
+    if (!supposed.has(seen)) found.add(at(seen.diedAt));
+    else if (at(seen.diedAt) === at(seen.span) || seen.inLoop) again.add(at(seen.diedAt));
   }
   return (seen) => {
     // What was consumed once too often is one mistake; that its owner disposes it in the end is none.
-    if (seen.kind === 'deadUse') return seen.use === 'dispose' && seen.death === 'consumed' && usedUp.has(nameOf(seen));
+    if (seen.kind === 'deadUse') {
+      // What a function hands out dead, its callers can't but use so.
+      const giver = returned.get(at(seen.diedAt));
+      if (giver !== undefined && giver !== seen.function) return true;
+      if (seen.death !== 'consumed') return false;
+      if (seen.use === 'dispose' && usedUp.has(nameOf(seen))) return true;
+      // Used up by one method, a field is missing in all others: said where the project comes by it, else where it is used up once more.
+      return supposed.has(seen) && (found.has(at(seen.diedAt)) || (again.has(at(seen.diedAt)) && !seen.inLoop));
+    }
     if (seen.kind !== 'lost') return false;
     // A collection that only grows is one mistake; that something may be replaced in it is no second one.
     if (growing.has(at(seen.span))) return true;

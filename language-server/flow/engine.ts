@@ -6,7 +6,7 @@
 import type { CallEvent, Event, FunctionId, LoweredClass, LoweredFunction, Project, Span, TypeFact } from '../lower/ir.ts';
 import type { Walk } from './arrays.ts';
 import type { State } from './state.ts';
-import type { Node, ObjectId, Value } from './values.ts';
+import type { Later, Node, ObjectId, Value } from './values.ts';
 
 /** One way out of a call, with the state that takes it. */
 export interface Exit {
@@ -52,7 +52,7 @@ export interface Engine extends Walk {
   moduleEnvironment(state: State, module: FunctionId): ObjectId | undefined;
   /** Runs callbacks that were left for later. */
   runLater(state: State): readonly State[];
-  later(state: State, value: Value, span: Span, often?: boolean): void;
+  later(state: State, value: Value, span: Span, how?: Later['how']): void;
   /** An unknown value of a type, for parameters and results of unknown calls. */
   unknown(state: State, type: TypeFact, site: string, origin: 'here' | 'caller', span: Span | undefined, name?: string): Value;
   dropped(state: State): (id: ObjectId, node: Node) => void;

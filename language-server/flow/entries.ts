@@ -184,6 +184,7 @@ function* moduleEntries(
   const stateful = env !== undefined && functions.length > 0;
   for (let round = 0; round < rounds; round++) {
     const next: State[] = [];
+    collector.supposing = round > 0;
     for (const before of states) {
       for (const fn of functions) {
         if (walker.spent) return;
@@ -242,6 +243,7 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
   const representative = walker.project.function(cls.constructor_ ?? cls.initialiser ?? methods[0]?.id ?? '');
   if (representative === undefined) return;
   collector.root = representative.id;
+  collector.supposing = false;
   walker.steps = 0;
   const start = freshState(walker, representative);
   const site = { span: cls.head, nameSpan: cls.head, repeated: false, type: { holds: 'nothing' as const, class: cls.id }, tag: ' entry' };
@@ -258,6 +260,7 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
   const seen = new Set<string>();
   for (let round = 0; round < rounds; round++) {
     const next: State[] = [];
+    collector.supposing = round > 0;
     for (const before of states.slice(0, statesPerRound)) {
       for (const fn of methods) {
         if (walker.spent) return;
@@ -265,7 +268,10 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
         const self = state.frame.locals.get(-7);
         const base = walker.rootFrame(rootOf(fn), walker.context('', `method ${fn.id}`), state.frame.environment, undefined);
         state.frame = { ...base, locals: new Map(state.frame.locals) };
-        for (const after of runAlone(walker, collector, fn, state, self)) {
+        collector.blind = scopedByBase(walker, cls, fn);
+        const exits = runAlone(walker, collector, fn, state, self);
+        collector.blind = false;
+        for (const after of exits) {
           noteOwner(walker, collector, cls, [after]);
           noteForgotten(collector, cls, fn, before, after);
           if (givenUp(after)) continue;
@@ -281,6 +287,14 @@ function* classEntries(walker: Walker, collector: Collector, cls: LoweredClass):
     if (next.length === 0) return;
     states = next;
   }
+}
+
+/** Does the library that the class extends call this method in a scope of its own? */
+function scopedByBase(walker: Walker, cls: LoweredClass, fn: LoweredFunction): boolean {
+  let base: LoweredClass | undefined = cls;
+  while (base?.base !== undefined) base = walker.project.class(base.base);
+  const name = fn.name.slice(fn.name.lastIndexOf('.') + 1);
+  return base?.foreignBase === true && [...walker.models.values()].some(({ scopedMethods }) => scopedMethods?.includes(name) === true);
 }
 
 function methodsOf(project: Project, cls: LoweredClass): readonly LoweredFunction[] {

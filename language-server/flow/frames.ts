@@ -11,6 +11,7 @@ import { environmentOf } from './properties.ts';
 import { reportLost } from './losses.ts';
 import { setInFrames } from './outer-variables.ts';
 import { beside, type Beside } from './relevance.ts';
+import { leaveScopes } from './scopes.ts';
 import type { Frame, State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
 import type { Walker } from './walk.ts';
@@ -147,7 +148,7 @@ export function enclosing(walker: Walker, state: State, fn: LoweredFunction): Ob
 
 export function leave(walker: Walker, exit: Exit, fn: LoweredFunction, site: CallSite, scopes: number): Exit {
   const { state } = exit;
-  state.scopes.length = scopes;
+  leaveScopes(state, scopes);
   const readLater = state.frame.readLater;
   const yields = state.frame.yields;
   state.leaveFrame();

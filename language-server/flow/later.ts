@@ -6,6 +6,7 @@
  */
 import type { LoweredFunction } from '../lower/ir.ts';
 import { reportLost } from './losses.ts';
+import { leaveUnseen } from './scopes.ts';
 import type { State } from './state.ts';
 import type { Later, Value } from './values.ts';
 import type { Walker } from './walk.ts';
@@ -32,7 +33,8 @@ export function runLater(walker: Walker, state: State): readonly State[] {
       }
       const once = run(walker, at, entry, fn, '');
       next.push(...once);
-      if (entry.often && changesWhatStays(fn)) for (const after of once.slice(0, 2)) run(walker, after.fork(), entry, fn, ' again');
+      if (entry.how === 'often' && changesWhatStays(fn))
+        for (const after of once.slice(0, 2)) run(walker, after.fork(), entry, fn, ' again');
     }
     states = next.slice(0, 6);
     if (!any) break;
@@ -57,6 +59,8 @@ function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, ag
       p.name,
     ),
   );
+  const depth = state.scopes.length + 1;
+  if (entry.how === 'scoped') state.scopes.push({ span: fn.span, library: '' });
   const exits = walker.callFunction(state, fn, entry.value.environment, entry.value.self, args, {
     span: fn.span,
     nameSpan: fn.span,
@@ -68,6 +72,7 @@ function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, ag
     .filter((exit) => exit.kind === 'return')
     .slice(0, 3)
     .map((exit) => {
+      if (entry.how === 'scoped') leaveUnseen(exit.state, depth);
       // Whoever called it may keep what it returned: a cleanup, a promise.
       const without = exit.state.reachable();
       for (const id of exit.state.reachable([exit.value])) {

@@ -14,7 +14,7 @@ import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { noteFreed } from './freed.ts';
 import { fill, ownsWhat } from './owners.ts';
-import { scopeCall, startsPromise } from './scopes.ts';
+import { closeScope, openScope, scopeCall, startsPromise } from './scopes.ts';
 import { standardCall } from './standard-calls.ts';
 import type { State } from './state.ts';
 import { emptyFields, hostValue, objectValue, type Node, type Value } from './values.ts';
@@ -38,6 +38,12 @@ export function libraryCall(
       case 'scope':
         // `tidy('name', () => …)`: a name may come first.
         return scopeCall(engine, state, args[0]?.kind === 'literal' ? (args[1] ?? args[0]) : args[0], model, role.async, site, place);
+      case 'opens':
+        openScope(state, library, site);
+        return returned(state, hostValue(`${siteOf(state, site)};`));
+      case 'closes':
+        closeScope(engine, state, args[0], model, site);
+        return returned(state, hostValue(`${siteOf(state, site)};`));
       case 'compiles': {
         const target = args[role.function] ?? hostValue('unknown;');
         const { donates, statics } = optionsOf(engine, state, args[role.options], target);
@@ -97,6 +103,8 @@ export function effects(
       case 'inspects':
         return;
       case 'reads':
+        // Functions among the options (`fit(x, y, { callbacks: { onEpochEnd } })`) are called while it runs.
+        if (call?.readsUntilSettled) engine.later(state, value, span, 'often');
         return reads(engine, state, value, span, site.span);
       case 'consumes':
         return kill(engine, state, value, 'consumed', { ...use, use: 'consume' });
@@ -106,7 +114,7 @@ export function effects(
         return disposeTree(engine, state, value, span, site.span);
       case 'stores':
         escape(engine, state, value, span, 'stored by a library');
-        engine.later(state, value, span);
+        engine.later(state, value, span, call?.note === 'scopes' ? 'scoped' : 'once');
         return;
       case 'keeps':
         leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, scope: 0 } }));

@@ -17,12 +17,19 @@ export function drop(walker: Walker, state: State, id: ObjectId, node: Node): vo
   if (life.scope > 0 || life.refs <= 0 || life.raced || life.lent !== undefined) return;
   if (life.origin === 'field') return;
   if (life.origin === 'caller' && !consumes(walker, life.library)) return;
-  if (life.opened) {
+  if (life.opened && !leavesPart(state, id, node)) {
     const taken = [...node.fields.keys()].filter((name) => /^\d+$/.test(name)).length;
     if (node.count === undefined || node.count <= taken) return walker.collector.silent('leak: part of a tree was freed by itself');
   }
   state.lost.set(`${id} ${life.made?.start ?? ''}`, { id, node, how: 'end', context: state.frame.context });
 }
+
+/** Was a part that the text names left alive, where another was freed by itself? */
+const leavesPart = (state: State, id: ObjectId, node: Node): boolean =>
+  [...node.fields].some(([name, value]) => {
+    const life = /^\d+$/.test(name) ? state.node(value)?.life : undefined;
+    return life?.part === id && !life.dead && !life.escaped && life.opened !== true;
+  });
 
 /** What an object held was read by reference, and each reference was given back: the object's own is what is left. */
 const keptWhole = (life: Life): boolean => life.refOfKept === true && life.refs === 1;

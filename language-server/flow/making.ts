@@ -207,6 +207,7 @@ export function openMember(
           ? { origin: 'caller' as const }
           : {
               dead: life.dead,
+              ...(life.misused === true ? { misused: true } : {}),
               ...(life.death === undefined ? {} : { death: life.death }),
               ...(life.diedAt === undefined ? {} : { diedAt: life.diedAt }),
               part: id,

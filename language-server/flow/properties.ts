@@ -4,6 +4,7 @@
  * Depends on: engine, collections, arrays, state, values.
  */
 import { inTable, type Event, type Key, type LoweredFunction, type Span, type TypeFact } from '../lower/ir.ts';
+import { memberAt } from './apart.ts';
 import { escape, kill, leaves, modelOf, named, read } from './arrays.ts';
 import { openMember } from './making.ts';
 import { blur, exact, members, noteStored, oneOf, unique } from './collections.ts';
@@ -107,6 +108,8 @@ export function property(
   if (isUnknownKey || byName || (/^\d+$/.test(key) && node.pool.length > 0)) {
     if (all.length === 0) return returned(state, undefinedValue);
     const absent = numeric && exact(node) ? undefined : state.fork();
+    const apart = isUnknownKey || byName || event.key.kind !== 'name' ? undefined : memberAt(engine, state, object.id, node, key);
+    if (apart !== undefined) return returned(state, apart);
     const candidates = unique(isUnknownKey ? all : node.pool);
     const value = oneOf(engine, state, candidates, event.span);
     if ((isUnknownKey || byName) && node.shape !== 'list') {
@@ -274,7 +277,7 @@ export function setProperty(engine: Engine, state: State, event: Extract<Event, 
     // `worker.onmessage = …`
     // What a module exports (`exports.f = f`) is an entry of its own.
     const handedOut = value.kind === 'closure' && engine.project.function(value.function)?.exported === true;
-    if (!handedOut) engine.later(state, value, event.span, /^on[a-z]/.test(key));
+    if (!handedOut) engine.later(state, value, event.span, /^on[a-z]/.test(key) ? 'often' : 'once');
     return returned(state, value);
   }
   const setter = event.callee?.kind === 'user' ? engine.project.function(event.callee.function) : undefined;

@@ -186,8 +186,8 @@ interface Calls {
   readonly byFunction: ReadonlyMap<FunctionId, ReadonlySet<FunctionId>>;
   /** All that some function calls by name. */
   readonly called: ReadonlySet<FunctionId>;
-  /** Names of methods that are called on values whose type says nothing. */
-  readonly unresolved: ReadonlySet<string>;
+  /** Names of methods that are called on values whose type says nothing, with the class that is known of the value (`` where none is). */
+  readonly unresolved: ReadonlyMap<string, ReadonlySet<ClassId>>;
 }
 
 const callsIn = new WeakMap<Unit, Calls>();
@@ -197,14 +197,16 @@ function callsOfUnit(unit: Unit): Calls {
   if (known !== undefined) return known;
   const byFunction = new Map<FunctionId, Set<FunctionId>>();
   const called = new Set<FunctionId>();
-  const unresolved = new Set<string>();
+  const unresolved = new Map<string, Set<ClassId>>();
   for (const fn of unit.functions.values()) {
     const own = new Set<FunctionId>();
     for (const { events } of fn.blocks)
       for (const event of events) {
         if (event.kind !== 'call') continue;
         if (event.callee.kind === 'user') (event.callee.function === fn.id ? called : own).add(event.callee.function);
-        if (event.callee.kind === 'value' && event.key?.kind === 'name') unresolved.add(event.key.name);
+        if (event.callee.kind !== 'value' || event.key?.kind !== 'name') continue;
+        const of = event.receiver === undefined ? undefined : fn.locals[event.receiver]?.type.class;
+        unresolved.set(event.key.name, (unresolved.get(event.key.name) ?? new Set()).add(of ?? ''));
       }
     for (const id of own) called.add(id);
     if (own.size > 0) byFunction.set(fn.id, own);
@@ -231,7 +233,7 @@ export function callersInText(project: Project): ReadonlyMap<FunctionId, Readonl
     callers.add(caller);
     all.set(id, callers);
   };
-  const unresolved = new Set<string>();
+  const unresolved = new Map<string, Set<ClassId>>();
   for (const unit of project.units.values()) {
     const calls = callsOfUnit(unit);
     for (const [caller, callees] of calls.byFunction) {
@@ -240,7 +242,7 @@ export function callersInText(project: Project): ReadonlyMap<FunctionId, Readonl
       const nested = fn.parent !== undefined && !fn.parent.endsWith('#') && !prototypeMethod.test(fn.name);
       for (const id of callees) add(id, nested ? hiddenCaller : caller);
     }
-    for (const name of calls.unresolved) unresolved.add(name);
+    for (const [name, classes] of calls.unresolved) unresolved.set(name, new Set([...(unresolved.get(name) ?? []), ...classes]));
   }
   // A method that was assigned to a prototype may be meant wherever its name is called, and so may one that no other call means.
   for (const unit of project.units.values())
@@ -248,9 +250,16 @@ export function callersInText(project: Project): ReadonlyMap<FunctionId, Readonl
       const name =
         prototypeMethod.exec(fn.name)?.[1] ??
         (fn.class !== undefined && !all.has(fn.id) ? fn.name.slice(fn.name.lastIndexOf('.') + 1) : undefined);
-      if (name !== undefined && unresolved.has(name)) add(fn.id, hiddenCaller);
+      const receivers = name === undefined ? undefined : unresolved.get(name);
+      if (receivers?.has('') === true || (receivers !== undefined && isOneOf(project, fn.class, receivers))) add(fn.id, hiddenCaller);
     }
   return all;
+}
+
+/** Is the class, or one that it extends, among these? */
+function isOneOf(project: Project, id: ClassId | undefined, classes: ReadonlySet<ClassId>): boolean {
+  for (let at = id; at !== undefined; at = project.class(at)?.base) if (classes.has(at)) return true;
+  return false;
 }
 
 const prototypeMethod = /\.prototype\.([\w$]+)$/;

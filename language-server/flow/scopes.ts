@@ -79,6 +79,26 @@ export function scopeCall(
   });
 }
 
+/** `engine().startScope()`: a scope that a later call ends, perhaps in another function. */
+export function openScope(state: State, library: string, site: CallSite): void {
+  if (state.tracing === 0) state.scopes.push({ span: site.span, library, opened: true });
+}
+
+/** `engine().endScope(result)`: frees what was made since, but the result. One that began out of sight may have freed anything. */
+export function closeScope(engine: Engine, state: State, result: Value | undefined, model: LibraryModel, site: CallSite): void {
+  if (state.tracing > 0) return;
+  const depth = state.scopes.length;
+  const scope = state.scopes[depth - 1];
+  if (scope?.opened !== true) return release(state, 0);
+  state.scopes.length = depth - 1;
+  end(engine, state, depth, result ?? undefinedValue, site.span, model, scope.frees === true);
+}
+
+/** Functions that end leave the scopes that they began with calls of their own; those of `tidy` end with it. */
+export function leaveScopes(state: State, depth: number): void {
+  while (state.scopes.length > depth && state.scopes.at(-1)?.opened !== true) state.scopes.pop();
+}
+
 /** A scope of a value that the text has no type for (`this.tf.tidy(…)`): it may well free what its callback makes. */
 export function looseScope(engine: Engine, state: State, target: Value, site: CallSite): readonly Exit[] {
   state.scopes.push({ span: site.span, library: '' });
@@ -97,10 +117,17 @@ export function isScopeName(engine: Engine, text: string): boolean {
   return text !== name && [...engine.models.values()].some((model) => model.calls[name]?.role?.kind === 'scope');
 }
 
+/** The end of a scope that the library keeps around a function it calls. */
+export function leaveUnseen(state: State, depth: number): void {
+  state.scopes.length = depth - 1;
+  release(state, depth);
+}
+
 /** Nothing more is said of what was made in a scope. */
 function release(state: State, depth: number): void {
   for (const [id, { life, ...node }] of state.heap)
-    if (life !== undefined && life.scope >= depth) state.put(id, { ...node, life: { ...life, escaped: true, scope: depth - 1 } });
+    if (life !== undefined && life.scope >= depth)
+      state.put(id, { ...node, life: { ...life, escaped: true, scope: Math.max(0, depth - 1) } });
 }
 
 function unused(place: Place, site: CallSite): boolean {

@@ -4,7 +4,7 @@
  * Depends on: engine, arrays, state, values.
  */
 import { escape } from './arrays.ts';
-import { isListening } from './calls.ts';
+import { howCalled } from './calls.ts';
 import { returned, then, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf } from './events.ts';
 import type { State } from './state.ts';
@@ -43,8 +43,8 @@ export function standardCall(
           (next) => returned(next, hostValue(`${siteOf(next, site)};`, site.type)),
         );
     }
-    for (const argument of args) engine.later(state, argument, site.span, isListening(site.event, args));
-  } else for (const argument of args) engine.later(state, argument, site.span, isListening(site.event, args));
+    for (const argument of args) engine.later(state, argument, site.span, howCalled(site.event, args));
+  } else for (const argument of args) engine.later(state, argument, site.span, howCalled(site.event, args));
   if (/^(Map|Set|WeakMap|WeakSet|Array)$/.test(name)) {
     const source = args[0] === undefined ? undefined : state.node(args[0]);
     const isMap = name.endsWith('Map') || name.endsWith('Set');

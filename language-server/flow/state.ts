@@ -6,29 +6,16 @@
  * counted. Objects that were there before the walk (made by module top levels) are read from a shared base and copied on
  * the first write. Depends on: values, lower/ir.
  */
-import type { FunctionId, Local, LoweredFunction, Span } from '../lower/ir.ts';
+import type { FunctionId, Local, Span } from '../lower/ir.ts';
+import { copyFrame, mapFrame, type Frame } from './frame.ts';
 import { everyKey, forEachId, hasKey, mapList, mapValue, merged } from './references.ts';
 import { anonymous, heapKey, hostValue, objectValue, type Later, type Node, type ObjectId, type Value } from './values.ts';
 
-export interface Frame {
-  readonly fn: LoweredFunction;
-  readonly locals: Map<Local, Value>;
-  readonly environment: ObjectId;
-  readonly context: string;
-  readonly parent: Frame | undefined;
-  /** The call stands in a loop of the caller, or is a callback that runs many times. */
-  readonly repeated: boolean;
-  readonly callSpan: Span | undefined;
-  readonly self: Value | undefined;
-  /** Arrays read after the first `await`. */
-  readonly readLater: { readonly id: ObjectId; readonly span: Span }[];
-  awaited: boolean;
-  /** Arrays that were dead when they were passed, and where: their use here is the caller's mistake. */
-  readonly passedDead: ReadonlyMap<ObjectId, Span>;
-  readonly yields: Value[];
-}
+export type { Frame };
 
 export interface Scope {
+  /** It began with a call of its own, and ends with another. */
+  readonly opened?: boolean;
   readonly started?: Span;
   /** Something that was made in it is held by nobody any more: it frees that. */
   readonly frees?: boolean;
@@ -352,39 +339,6 @@ export class State {
     parts.push(`|${this.scopes.length}${this.later.map((l) => l.key).join()}`);
     return parts.join(' ');
   }
-}
-
-function copyFrame(frame: Frame): Frame {
-  const { fn, environment, context, parent, repeated, callSpan, self, awaited, passedDead } = frame;
-  // Spelt out: made for every path and call.
-  return {
-    fn,
-    locals: new Map(frame.locals),
-    environment,
-    context,
-    parent,
-    repeated,
-    callSpan,
-    self,
-    readLater: [...frame.readLater],
-    awaited,
-    passedDead,
-    yields: [...frame.yields],
-  };
-}
-
-/** The same frame when nothing in it changes. */
-function mapFrame(frame: Frame, map: (value: Value) => Value): Frame {
-  let locals: Map<Local, Value> | undefined;
-  for (const [local, value] of frame.locals) {
-    const next = map(value);
-    if (next !== value) (locals ??= new Map(frame.locals)).set(local, next);
-  }
-  const yields = mapList(frame.yields, map);
-  const self = frame.self === undefined ? undefined : map(frame.self);
-  const parent = frame.parent === undefined ? undefined : mapFrame(frame.parent, map);
-  if (locals === undefined && yields === frame.yields && self === frame.self && parent === frame.parent) return frame;
-  return { ...frame, locals: locals ?? frame.locals, yields: [...yields], self, parent };
 }
 
 export const functionOf = (state: State): FunctionId => state.frame.fn.id;

@@ -202,8 +202,8 @@ function nodeKey(node: Node, numbers: Numbers): number {
 export interface Later {
   readonly value: Value;
   readonly key: string;
-  /** It is called again and again: a listener. */
-  readonly often: boolean;
+  /** Some time; again and again (a listener); or in a scope that frees what it leaves. */
+  readonly how: 'once' | 'often' | 'scoped';
 }
 
 export const emptyFields: ReadonlyMap<string, Value> = new Map();

@@ -22,7 +22,7 @@ import { drop, reportLost } from './losses.ts';
 import { runFunction } from './paths.ts';
 import { runLater } from './later.ts';
 import { State, type Frame } from './state.ts';
-import { anonymous, emptyFields, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
+import { anonymous, emptyFields, undefinedValue, type Later, type Node, type ObjectId, type Value } from './values.ts';
 
 /** What bounds a run. */
 export interface Limits {
@@ -314,16 +314,21 @@ export class Walker implements Engine {
       if (node.life !== undefined && !node.life.dead && node.life.watches.length > 0) this.collector.keptAfter(node.life.watches);
   }
 
-  later(state: State, value: Value, span: Span, often = false): void {
+  later(state: State, value: Value, span: Span, how: Later['how'] = 'once'): void {
     if (state.tracing > 0) return;
     if (value.kind === 'closure') {
       if (state.laterDone.has(value.key)) state.again.set(value.key, value);
-      else if (!state.later.some((entry) => entry.key === value.key)) state.later.push({ value, key: value.key, often });
+      else if (!state.later.some((entry) => entry.key === value.key)) state.later.push({ value, key: value.key, how });
       return;
     }
-    const node = state.node(value);
-    if (node !== undefined && (node.shape === 'object' || node.shape === 'list'))
-      for (const member of [...node.fields.values(), ...node.pool]) if (member.kind === 'closure') this.later(state, member, span, often);
+    const visit = (tree: Value, depth: number): void => {
+      const node = state.node(tree);
+      if (node?.shape !== 'object' && node?.shape !== 'list') return;
+      for (const member of [...node.fields.values(), ...node.pool])
+        if (member.kind === 'closure') this.later(state, member, span, how);
+        else if (depth > 0) visit(member, depth - 1);
+    };
+    visit(value, 2);
   }
 
   runLater(state: State): readonly State[] {

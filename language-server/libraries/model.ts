@@ -40,6 +40,9 @@ export interface Callback {
 export type Role =
   /** Frees what its callback (argument 0) made, but its result. `async`: lasts until the promise settles. */
   | { readonly kind: 'scope'; readonly async: boolean }
+  /** Begins such a scope, and ends the last one that was begun so: what is passed to the end goes to the scope outside. */
+  | { readonly kind: 'opens' }
+  | { readonly kind: 'closes' }
   /** Makes a compiled function of argument `function`; options (donateArgnums …) are in argument `options`. */
   | { readonly kind: 'compiles'; readonly function: number; readonly options: number; readonly caches: boolean }
   /** Makes another function of argument 0 that traces it when called. `result`: that of the function, its gradient (a tree like parameter 0), both, or tree unknown. */
@@ -79,8 +82,11 @@ export interface Call {
   readonly onlyOf?: number;
   /** What is made owns nothing, unless an argument has this property, until a call that `fills` it gives it something new. */
   readonly emptyWithout?: string;
-  /** What else is to be known: the result records what it is given (`recorder`), outlives scopes (`kept`), rejects (`throws`); the receiver is filled (`fills`). */
-  readonly note?: 'recorder' | 'kept' | 'throws' | 'fills';
+  /**
+   * What else is to be known: the result records what it is given (`recorder`), outlives scopes (`kept`), rejects (`throws`);
+   * the receiver is filled (`fills`); functions among what is stored are called in scopes of the library's own (`scopes`).
+   */
+  readonly note?: 'recorder' | 'kept' | 'throws' | 'fills' | 'scopes';
 }
 
 export interface LibraryModel {
@@ -114,6 +120,8 @@ export interface LibraryModel {
   readonly granule?: number;
   /** Properties of an owner that hand out parts which another owner may share: who frees them is open from there on. */
   readonly shares?: readonly string[];
+  /** Methods of a subclass of one of its types that the library calls in scopes of its own (`call` of a layer). */
+  readonly scopedMethods?: readonly string[];
   /** Types whose values outlive a `tidy`/`scope` (tf.Variable). */
   readonly unscoped?: readonly string[];
   /** Does anything free unreferenced arrays soon (never count on it)? Words used in messages: what one calls an array here. */
