@@ -54,6 +54,27 @@ export interface BrowserSetting {
   readonly folder: string;
 }
 
+/**
+ * A browser asks things of its maker on its own: nothing of that belongs to a measurement, and nothing leaves the machine for
+ * one. Its accounts and its updates have no switch; they are sent to a port of this machine where nobody is. What the page
+ * itself asks for is not touched.
+ */
+const silent = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-component-extensions-with-background-pages',
+  '--disable-client-side-phishing-detection',
+  '--disable-default-apps',
+  '--disable-domain-reliability',
+  '--disable-breakpad',
+  '--disable-sync',
+  '--metrics-recording-only',
+  '--no-pings',
+  '--gaia-url=http://127.0.0.1:9/',
+  '--component-updater=url-source=http://127.0.0.1:9/',
+  '--disable-features=OptimizationHints,OptimizationGuideModelDownloading,MediaRouter,Translate,NetworkTimeServiceQuerying,CertificateTransparencyComponentUpdater,AutofillServerCommunication',
+];
+
 export function browserSwitches({ env, platform, isRoot, hasGPU, folder }: BrowserSetting): readonly string[] {
   const noScreen = platform === 'linux' && env['DISPLAY'] === undefined && env['WAYLAND_DISPLAY'] === undefined;
   return [
@@ -64,6 +85,7 @@ export function browserSwitches({ env, platform, isRoot, hasGPU, folder }: Brows
     '--disable-background-timer-throttling',
     '--disable-backgrounding-occluded-windows',
     '--disable-renderer-backgrounding',
+    ...silent,
     '--enable-unsafe-webgpu',
     ...(hasGPU ? [] : ['--use-webgpu-adapter=swiftshader', '--enable-unsafe-swiftshader']),
     ...(noScreen ? ['--headless=new'] : []),
