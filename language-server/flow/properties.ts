@@ -147,13 +147,23 @@ function lengthOf(state: State, id: string, node: Node, type: TypeFact): Value {
   // A list of a field or variable, as long as it holds just what it was made of.
   const whole = node.shape === 'list' && exact(node) && node.escaped !== true && node.fields.size > 0;
   if (whole && [...node.fields.keys()].every((name) => /^\d+$/.test(name))) return literalValue(node.fields.size);
-  const length = hostValue(`${id}.len${node.fields.size}.${node.pool.length};`, type);
-  if (local) {
+  // One that outlives the call is not empty while something is in it that nobody took out.
+  const filled =
+    !local && node.shape === 'list' && !node.many && node.escaped !== true && members(node).some((member) => isThere(state, member));
+  const length = hostValue(`${id}.len${node.fields.size}.${node.pool.length}${filled ? '+' : ''};`, type);
+  if (local || filled) {
     state.facts.set(length.key.slice(1), true);
     state.facts.set(`(=0<${length.key})`, true);
     state.facts.set(`(${length.key}====0)`, false);
   }
   return length;
+}
+
+/** Holds a living array of which all is known. */
+function isThere(state: State, value: Value): boolean {
+  let there = false;
+  leaves(state, value, (_, __, life) => void (there ||= !life.dead && !life.escaped));
+  return there;
 }
 
 export function memberOf(engine: Engine, classId: string, table: 'methods' | 'getters' | 'setters', key: string): string | undefined {

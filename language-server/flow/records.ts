@@ -21,7 +21,8 @@ export function fromPairs(engine: Engine, state: State, pairs: Value, site: stri
     const pair = state.node(member);
     const named = pair === undefined ? undefined : nameIn(pair);
     if (pair?.shape !== 'list' || pair.open) open = true;
-    else if (named === undefined) pool.push(...valuesIn(pair));
+    // Pairs of several rounds of a loop: a key that nobody knows is another in each.
+    else if (named === undefined || (named.startsWith('[') && fields.has(named))) pool.push(...valuesIn(pair));
     else fields.set(named, pair.fields.get('1')!);
   }
   return state.allocate(
@@ -35,7 +36,8 @@ export function fromPairs(engine: Engine, state: State, pairs: Value, site: stri
 function nameIn({ fields, pool, many }: Node): string | undefined {
   const key = fields.get('0');
   if (many || pool.length > 0 || !fields.has('1')) return undefined;
-  if (key?.kind === 'literal') return String(key.value);
+  // What is missing in a pair of a declared type is there, but nobody knows what it is.
+  if (key?.kind === 'literal') return key.value === undefined ? undefined : String(key.value);
   return key?.kind === 'host' && key.symbol !== '' ? `[${key.key}]` : undefined;
 }
 
