@@ -84,8 +84,22 @@ describe('sites', () => {
     const { enter, stack, looks } = faked();
     for (let i = 0; i < 17; i += 1) (enter(), stack());
     assert.equal(looks(), 17);
-    for (let i = 0; i < 170; i += 1) (enter(), stack());
-    assert.equal(looks(), 27, 'one in seventeen');
+    for (let i = 0; i < 5000; i += 1) (enter(), stack());
+    assert.equal(looks(), 17 + 22, 'ever more rarely, and at least once in 257');
+  });
+
+  it('are the same when the same functions run in between; other numbers of them mean another caller', () => {
+    const { enter, other, stack, looks } = faked();
+    const round = (others: number): void => {
+      for (let i = 0; i < others; i += 1) other();
+      enter();
+      stack();
+    };
+    for (let i = 0; i < 30; i += 1) round(2);
+    const before = looks();
+    assert.ok(before < 30);
+    for (let i = 0; i < 10; i += 1) round(i % 2 === 0 ? 1 : 3);
+    assert.equal(looks(), before + 10);
   });
 
   it('in a function that is not counted are looked at each time', () => {
@@ -94,7 +108,7 @@ describe('sites', () => {
     assert.equal(looks(), 50);
   });
 
-  it('are looked at each time when other functions run in between, or when the callers change', () => {
+  it('are looked at each time when the callers change', () => {
     const { enter, other, stack, looks } = faked();
     for (let i = 0; i < 60; i += 1) {
       other();
@@ -134,6 +148,13 @@ function calls(): void {
 }
 calls();
 for (let i = 0; i < 40; i += 1) device.createBuffer({ size: 4, usage: 128 }).destroy(); device.createBuffer({ size: 8, usage: 128 }).destroy();
+const small = (): GPUBuffer => device.createBuffer({ size: 64, usage: 128 });
+function forward(): void { [1].map(() => small().destroy()); }
+function backward(): void { [1].map(() => small().destroy()); }
+const keep = device.createBuffer({ size: 1 << 20, usage: 128 });
+for (let i = 0; i < 300; i += 1) forward();
+keep.destroy();
+for (let i = 0; i < 300; i += 1) backward();
 `,
         ),
       });
@@ -144,12 +165,17 @@ for (let i = 0; i < 40; i += 1) device.createBuffer({ size: 4, usage: 128 }).des
           [6, 3, 3 * 1024],
           [14, 2, 48],
           [20, 41, 168],
+          [21, 600, 600 * 64],
+          [24, 1, 1 << 20],
         ],
       );
       const peaks = new Map(report.functions.map(({ name, peakBytes, calls }) => [name, [calls, peakBytes]]));
       assert.deepEqual(peaks.get('make'), [906, 300 * 256 + 3072]);
       assert.deepEqual(peaks.get('many'), [3, 300 * 256]);
       assert.deepEqual(peaks.get('few'), [3, 300 * 256 + 3072]);
+      // The same helper in the same way from two functions, one after the other: neither is taken for the other.
+      assert.deepEqual(peaks.get('forward'), [300, 64 + (1 << 20)]);
+      assert.deepEqual(peaks.get('backward'), [300, 64]);
       assert.deepEqual(peaks.get('texture'), [3, 300 * 256 + 3072 + 1024]);
     } finally {
       written.remove();
