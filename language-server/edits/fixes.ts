@@ -26,7 +26,9 @@ import { source, statementAt, toEdits, removal, type Change, type Source } from 
 import { hoistJit } from './hoist-jit.ts';
 import { arrayModule } from './imports.ts';
 import { dropSuffix, receiverSuffix, suffix } from './ref.ts';
+import { returnStored } from './return-stored.ts';
 import { wrapInScope } from './scope.ts';
+import { awaitCall, splitScope } from './split-scope.ts';
 
 /** The text of a file as it is being analysed. */
 export type TextOf = (file: string) => string | undefined;
@@ -94,6 +96,12 @@ function placeOf(intent: Intent): Span {
       return intent.declaration;
     case 'scope':
       return intent.span;
+    case 'splitScope':
+      return intent.scope;
+    case 'awaitCall':
+      return intent.call;
+    case 'returnStored':
+      return intent.store;
     case 'addRef':
     case 'dropRef':
     case 'copyBefore':
@@ -145,6 +153,12 @@ function inFile(intent: Intent, file: Source): readonly Change[] | undefined {
       return tryFinally(file, intent.declaration.start, intent.declaration.end, intent.name, intent.verb);
     case 'scope':
       return wrapInScope(file, intent.span.start, intent.span.end, intent.with, arrayModule(file));
+    case 'splitScope':
+      return splitScope(file, intent.scope.start, intent.scope.end, intent.verb);
+    case 'awaitCall':
+      return awaitCall(file, intent.call.start, intent.call.end);
+    case 'returnStored':
+      return returnStored(file, intent.store.start, intent.store.end);
     case 'addRef':
       return intent.receiver === true
         ? receiverSuffix(file, intent.use.start, intent.use.end, '.ref')

@@ -39,6 +39,12 @@ export type Intent = { readonly title: string; readonly safe: boolean; readonly 
     | { readonly kind: 'tryFinally'; readonly declaration: Span; readonly name: string; readonly verb: string }
     /** Wrap the expression or statements at `span` in `tidy(() => …)` or `scope(() => …)`. */
     | { readonly kind: 'scope'; readonly span: Span; readonly with: 'tidy' | 'scope' }
+    /** Return the array from the scope at `scope`, await outside what reads it, and free it then. */
+    | { readonly kind: 'splitScope'; readonly scope: Span; readonly verb: string }
+    /** Await the call at `call`. */
+    | { readonly kind: 'awaitCall'; readonly call: Span }
+    /** Return what the statement at `store` stores, and store it where the traced function is called. */
+    | { readonly kind: 'returnStored'; readonly store: Span }
     /** Append `.ref` to the expression at `use`, or to the receiver of the call there. */
     | { readonly kind: 'addRef'; readonly use: Span; readonly receiver?: boolean }
     /** Remove the `.ref` at `use`. */

@@ -1,3 +1,6 @@
+import type { Intent } from '../lower/intent.ts';
+import { wordsOf } from '../flow/arrays.ts';
+import type { Observation } from '../flow/facts.ts';
 import type { Cases, Rule } from './rule.ts';
 
 export const rule: Rule = {
@@ -17,10 +20,17 @@ A \`tidy\` ends when its callback returns. A promise that the callback starts or
         starts: `work started in this \`${seen.scope}\` goes on after it has freed the arrays that the work needs`,
         notAwaited: `the promise of this \`${seen.scope}\` is dropped: nobody waits for its end`,
       }[seen.how];
-      yield { span: seen.span, message, notes: [], intents: [] };
+      yield { span: seen.span, message, notes: [], intents: [wayOut(seen)] };
     }
   },
 };
+
+function wayOut(seen: Extract<Observation, { kind: 'asyncScope' }>): Intent {
+  if (seen.how === 'notAwaited') return { kind: 'awaitCall', title: `Await the \`${seen.scope}\``, safe: false, call: seen.span };
+  const split = { kind: 'splitScope', safe: false, scope: seen.span, verb: wordsOf(seen.library).free } as const;
+  const title = `Compute in the \`${seen.scope}\`, await outside`;
+  return seen.how === 'returns' ? { ...split, title } : { ...split, title, disabled: 'what goes on after it has to be moved out by hand' };
+}
 
 export const cases: Cases = {
   bad: [

@@ -15,7 +15,7 @@ field or a collection, such a stand-in is used later as if it held numbers, and 
         span: seen.span,
         message: `${called(seen.array)} belongs to the trace and is stored outside it, in \`${seen.target}\`: later it is no array`,
         notes: [],
-        intents: [],
+        intents: [{ kind: 'returnStored', title: 'Return it, and store it where the function is called', safe: false, store: seen.span }],
       };
     }
   },

@@ -187,6 +187,48 @@ const rows: readonly Row[] = [
     before: `${own}// tidemark-ignore leak: gone since the rewrite\nexport const shape = (x: Array): readonly number[] => x.shape;\n`,
     lines: { 2: '' },
   },
+  {
+    title: 'what a scope reads asynchronously is read outside',
+    rule: 'async-tidy',
+    fix: 'Compute in the `tidy`, await outside',
+    safe: false,
+    before: `${tf}export async function run(x: tf.Tensor): Promise<number> {\n  const [mean] = await tf.tidy(() => x.square().mean().data());\n  return mean!;\n}\n`,
+    lines: {
+      3: '  const kept = tf.tidy(() => x.square().mean());\n  const [mean] = await kept.data();\n  kept.dispose();',
+    },
+  },
+  {
+    title: 'a scope whose promise is returned, in the manner of its author',
+    rule: 'async-tidy',
+    fix: 'Compute in the `tidy`, await outside',
+    safe: false,
+    before: `import * as tf from "@tensorflow/tfjs"\nexport async function show(x: tf.Tensor3D, canvas: HTMLCanvasElement) {\n\treturn tf.tidy(() => {\n\t\tconst light = x.mul(2) // twice\n\t\treturn tf.browser.toPixels(light.clipByValue(0, 1) as tf.Tensor3D, canvas)\n\t})\n}\n`,
+    lines: {
+      3: '\tconst kept = tf.tidy(() => {',
+      5: '\t\treturn light.clipByValue(0, 1) as tf.Tensor3D',
+      6: '\t})\n\tconst result = await tf.browser.toPixels(kept, canvas)\n\tkept.dispose()\n\treturn result',
+    },
+  },
+  {
+    title: 'a scope that nobody waits for is awaited',
+    rule: 'async-tidy',
+    fix: 'Await the `scope`',
+    safe: false,
+    before: `import { np, scope } from 'tidemark';\nexport async function run(): Promise<void> {\n  void scope(async () => {\n    console.log(await np.ones([4]).sum().item());\n  });\n}\n`,
+    lines: { 3: '  await scope(async () => {' },
+  },
+  {
+    title: 'a stand-in that is stored outside is returned and stored by the caller',
+    rule: 'tracer-escape',
+    fix: 'Return it',
+    safe: false,
+    before: `import { jit, numpy as np } from '@jax-js/jax';\nlet last: np.Array | undefined;\nconst forward = jit((x: np.Array) => {\n  const hidden = np.tanh(x);\n  last = hidden.ref; // for later\n  return hidden.sum();\n});\nexport function run(): number {\n  last?.dispose();\n  const energy = forward(np.ones([3]));\n  return energy.item() as number;\n}\n`,
+    lines: {
+      5: '',
+      6: '  return [hidden.ref, hidden.sum()] as const;',
+      10: '  const [hidden, energy] = forward(np.ones([3]));\n  last = hidden; // for later',
+    },
+  },
 ];
 
 describe('fixes of rules', function () {
