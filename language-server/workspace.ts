@@ -55,12 +55,16 @@ export class Cancelled extends Error {
 export interface CheckOptions {
   readonly rules?: Readonly<Record<string, SeveritySetting>>;
   readonly explainSilence?: boolean;
+  /** Whether to say what is known of each function besides (default true). */
+  readonly functions?: boolean;
 }
 
 export interface WorkspaceOptions {
   readonly cwd: string;
   /** The tsconfig to use for all files, instead of each file's nearest. */
   readonly project?: string;
+  /** One check is all that is asked: types are let go once the files are lowered. */
+  readonly once?: boolean;
 }
 
 export interface Workspace {
@@ -285,7 +289,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       const found = unit === undefined ? undefined : occurrencesAt(unit, positionIn(unit, position), texts.read(file) ?? '');
       return found?.map(({ span, writes }) => ({ ...placeIn(texts, span), writes }));
     },
-    async check(paths, { rules: override = {}, explainSilence = false } = {}) {
+    async check(paths, { rules: override = {}, explainSilence = false, functions: withFunctions = true } = {}) {
       const files = [...new Set(paths.flatMap((path) => sourcesUnder(resolve(cwd, path))))].sort();
       const byStore = new Map<Store, string[]>();
       for (const file of files) {
@@ -302,10 +306,11 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       const silences = new Map<string, number>();
       const frees: Silence[] = [];
       for (const [store, list] of byStore) {
+        if (options.once === true) store.letGo();
         await store.snapshot(turns(never), list);
         for (const file of list) {
           diagnostics.push(...render(file, await findingsOf(store, file, never, override, silences), naming));
-          functions.push(...(await functionsOf(store, file, never, naming)));
+          if (withFunctions) functions.push(...(await functionsOf(store, file, never, naming)));
         }
         const { project, facts, faults } = await store.snapshot(turns(never), list);
         for (const [reason, count] of facts.silences) silences.set(reason, (silences.get(reason) ?? 0) + count);

@@ -31,6 +31,7 @@ export interface Checker {
 export interface CheckOptions {
   readonly rules: Readonly<Record<string, SeveritySetting>>;
   readonly explainSilence: boolean;
+  readonly functions: boolean;
 }
 
 /** Makes the analysis afresh, so that it sees the files as they are now. */
@@ -75,7 +76,7 @@ export async function checkCommand(argv: readonly string[], io: IO, token: Cance
 
 async function makeChecker(cwd: string, project: string | undefined): Promise<Checker> {
   const { createWorkspace, rules } = await import('../workspace.ts');
-  const workspace = createWorkspace({ cwd, ...(project === undefined ? {} : { project }) });
+  const workspace = createWorkspace({ cwd, once: true, ...(project === undefined ? {} : { project }) });
   const [fault, ...others] = workspace.configFaults;
   if (fault !== undefined) throw new UsageError([fault, ...others].join('; '), 'correct `tidemark.json`');
   return { check: (paths, checkOptions) => workspace.check(paths, checkOptions), rules };
@@ -83,7 +84,11 @@ async function makeChecker(cwd: string, project: string | undefined): Promise<Ch
 
 async function once(paths: readonly string[], args: Arguments, io: IO, make: MakeChecker): Promise<number> {
   const project = readProject(args, io);
-  const checkOptions: CheckOptions = { rules: readRules(args), explainSilence: args.has('explain-silence') };
+  const checkOptions: CheckOptions = {
+    rules: readRules(args),
+    explainSilence: args.has('explain-silence'),
+    functions: args.value('format') === 'json',
+  };
   let checker = await make(io.cwd, project);
   let report = await checker.check(paths, checkOptions);
   if (args.has('fix')) {

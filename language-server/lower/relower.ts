@@ -149,7 +149,9 @@ function shifted(value: unknown, by: number, file: string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('start' in value && 'end' in value && typeof value.start === 'number' && typeof value.end === 'number')
     return !('file' in value) || value.file === file ? { ...value, start: value.start + by, end: value.end + by } : value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, key === 'type' ? member : shifted(member, by, file)]));
+  const made: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(value)) made[key] = key === 'type' ? member : shifted(member, by, file);
+  return made;
 }
 
 /** The variables of the module that a function, or one inside it, assigns. */

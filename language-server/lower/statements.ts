@@ -18,7 +18,8 @@ const K = ts.SyntaxKind;
 /** Lowers statements that share a scope: functions first, `using` freed at the end. */
 export function statements(fn: Lowering, list: readonly ts.Statement[], scope: ts.Node): void {
   for (const statement of list) {
-    if (ts.isFunctionDeclaration(statement) && statement.name !== undefined) fn.declare(statement.name, 'constant');
+    if (ts.isFunctionDeclaration(statement) && statement.name !== undefined)
+      fn.declare(statement.name, 'constant', fn.file.keptType(fn.file.idOf(statement)));
     if (ts.isClassDeclaration(statement) && statement.name !== undefined) fn.declare(statement.name, 'constant');
     if (ts.isVariableStatement(statement))
       for (const declaration of statement.declarationList.declarations) predeclare(fn, declaration.name, kindOf(statement.declarationList));
@@ -27,7 +28,7 @@ export function statements(fn: Lowering, list: readonly ts.Statement[], scope: t
     if (ts.isFunctionDeclaration(statement) && statement.body !== undefined) {
       const name = statement.name;
       const value = closure(fn, statement, name?.text);
-      if (name !== undefined) copy(fn, statement, fn.declare(name, 'constant', fn.file.keptType(fn.file.idOf(statement))), value);
+      if (name !== undefined) copy(fn, statement, fn.declare(name, 'constant'), value);
     }
   const depth = fn.graph.cleanups.length;
   const handler = fn.graph.handler;

@@ -16,6 +16,7 @@ import type { Texts } from '../program/host.ts';
 import { importsOf } from '../program/imports.ts';
 import { createProgram, type Registry, type TypedProgram, type TypeFacts } from '../program/program.ts';
 import { reachable } from '../program/reach.ts';
+import { collectGarbage } from './garbage.ts';
 
 /** How long work goes on: both throw when it is no longer wanted. */
 export interface Turns {
@@ -67,6 +68,7 @@ export class Store {
   private last: { readonly revision: string; readonly snapshot: Snapshot } | undefined;
   /** Files that somebody has asked for. */
   private readonly wanted = new Set<string>();
+  private lettingGo = false;
   private generation = 0;
   private changes = 0;
   private files = 0;
@@ -81,6 +83,12 @@ export class Store {
     if (this.program.roots.has(file)) return;
     this.program.add(file);
     this.generation++;
+  }
+
+  /** The next snapshot is the last that asks for types: they are let go before the walks. */
+  letGo(): void {
+    this.last = undefined;
+    this.lettingGo = true;
   }
 
   reload(): void {
@@ -98,9 +106,8 @@ export class Store {
       return this.last.snapshot;
     const faults: { where: string; error: unknown }[] = [];
     for (const file of wanted) this.wanted.add(file);
-    const facts = this.program.facts(this.wanted);
-    await turns.pause();
-    const { units, imports } = await this.lowerAll(facts, turns, faults);
+    const { units, imports } = await this.lowered(turns, faults);
+    if (this.lettingGo) collectGarbage();
     const project = projectOf(units);
     const collectors = await this.walkAll(project, turns, faults);
     const parts = this.partsOf(units, imports);
@@ -113,6 +120,15 @@ export class Store {
     };
     this.last = { revision, snapshot };
     return snapshot;
+  }
+
+  /** Apart from what follows, so that nothing holds the types any more when they are let go. */
+  private async lowered(turns: Turns, faults: { where: string; error: unknown }[]): ReturnType<Store['lowerAll']> {
+    const facts = this.program.facts(this.wanted);
+    await turns.pause();
+    const lowered = await this.lowerAll(facts, turns, faults);
+    if (this.lettingGo) this.program.dispose();
+    return lowered;
   }
 
   private async lowerAll(
