@@ -4,7 +4,8 @@
  *   setup -> types -> tiny -> quick -> full -> end to end
  *
  * Tiers go from tiny to heavy, so that a broken tree says so within seconds. Each folder of `test/` runs in a process of its own: when
- * a driver takes its process down, that is one failure and not the end of all counting. `--quick` stops before the
+ * a driver takes its process down, that is one failure and not the end of all counting. Types and the quick folders run side by side, as many at a time as the
+ * machine has cores, the longest first; what is slow runs alone, since it starts programs and browsers of its own. `--quick` stops before the
  * slow tests and the editor; names after the options choose folders: `npm test -- lsp cli`.
  * Depends on: node, mocha, setup.
  */
@@ -24,21 +25,24 @@ const slowFolders = new Set(['fuzz']);
 const skippedFolders = new Set(['support', 'bench', 'goldens', 'fixtures']);
 const first = ['tiny', 'architecture'];
 const minutes = (n) => n * 60_000;
+/** What takes longest begins first, so that no core is left alone with it; larger folders are divided. */
+const long = ['types', 'runtime', 'analysis', 'cases', 'measure'];
+const parts = { runtime: 3, analysis: 3 };
+const lanes = Math.max(1, Math.min(os.availableParallelism(), 4));
 
 const total = { passed: 0, failed: 0, skipped: 0, words: [] };
 
 await main(async () => {
   const started = Date.now();
   await step('setup', () => setup());
-  if (chosen.length === 0) {
-    await step('types', () =>
-      run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'], {
-        capture: true,
-        timeoutMs: minutes(4),
-      }),
-    );
-  }
-  for (const suite of await suites()) await runSuite(suite);
+  const all = await suites();
+  for (const suite of all.filter(({ name }) => first.includes(name))) await runSuite(suite);
+  const quickOnes = all.filter(({ name, slow }) => !first.includes(name) && !slow).flatMap(divided);
+  await sideBySide([
+    ...(chosen.length === 0 ? [{ name: 'types', run: types }] : []),
+    ...quickOnes.map((suite) => ({ name: suite.name, run: () => runSuite(suite) })),
+  ]);
+  for (const suite of all.filter(({ slow }) => slow)) await runSuite(suite);
   if (!noEditor && (chosen.length === 0 || chosen.includes('editor'))) await endToEnd();
 
   const seconds = Math.round((Date.now() - started) / 1000);
@@ -50,18 +54,43 @@ await main(async () => {
   if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
 });
 
+function types() {
+  return step('types', () =>
+    run(process.execPath, ['node_modules/typescript/bin/tsc', '--noEmit', '-p', 'tsconfig.json'], { capture: true, timeoutMs: minutes(6) }),
+  );
+}
+
+/** A folder in parts, each with every so many-th file. */
+function divided(suite) {
+  const count = Math.min(parts[suite.name] ?? 1, lanes);
+  if (count === 1) return [suite];
+  return Array.from({ length: count }, (_, part) => ({
+    ...suite,
+    name: `${suite.name} ${part + 1}/${count}`,
+    files: suite.files.filter((_, i) => i % count === part),
+  }));
+}
+
+async function sideBySide(jobs) {
+  const rank = ({ name }) => (long.indexOf(name.split(' ')[0]) + long.length + 1) % (long.length + 1);
+  const waiting = jobs.toSorted((a, b) => rank(a) - rank(b));
+  const lane = async () => {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) await job.run();
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
 /** Steps that are not mocha's count as one test each. */
 async function step(name, body) {
-  process.stdout.write(`${name} `);
   const started = Date.now();
   try {
     await body();
     total.passed += 1;
-    console.log(`ok (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+    console.log(`${name} ok (${((Date.now() - started) / 1000).toFixed(1)} s)`);
   } catch (error) {
     total.failed += 1;
     total.words.push(`${name}: ${error.message}`);
-    console.log(`failed: ${error.message}`);
+    console.log(`${name} failed: ${error.message}`);
   }
 }
 
@@ -89,17 +118,17 @@ async function suites() {
     .sort((a, b) => order(a) - order(b) || (a.name < b.name ? -1 : 1));
 }
 
-async function runSuite({ name, files, slow }) {
+async function runSuite({ name, files }) {
   const work = await mkdtemp(path.join(os.tmpdir(), 'tidemark-test-'));
   const countsFile = path.join(work, 'counts.json');
   const started = Date.now();
-  process.stdout.write(`${name} `);
+  let text = '';
   const ended = await run(
     process.execPath,
     ['node_modules/mocha/bin/mocha.js', '--node-option', 'import=tsx', '--reporter', 'scripts/support/reporter.mjs', '--exit', ...files],
-    { env: { ...process.env, TIDEMARK_TEST_COUNTS: countsFile }, timeoutMs: minutes(slow ? 6 : 4) },
+    { env: { ...process.env, TIDEMARK_TEST_COUNTS: countsFile }, capture: true, timeoutMs: minutes(6) },
   ).then(
-    () => undefined,
+    (printed) => void (text = printed),
     (error) => error,
   );
   if (existsSync(countsFile)) {
@@ -113,6 +142,8 @@ async function runSuite({ name, files, slow }) {
   } else {
     fail(name, ended?.message ?? 'ended before it counted its tests');
   }
+  // What tests of one folder print stays together.
+  process.stdout.write(text);
   console.log(`${name}: ${((Date.now() - started) / 1000).toFixed(1)} s`);
   await rm(work, { recursive: true, force: true });
 }
