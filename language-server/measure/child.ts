@@ -108,12 +108,30 @@ export function killGroup(child: Pick<ChildProcess, 'pid'>, machine: Killing = t
   }
 }
 
-/** Waits outside the group for a word that never comes when this process is killed, and ends the group then: in the form of `kill` that every shell knows. */
-function guardGroup(pid: number): ChildProcess | undefined {
-  if (process.platform === 'win32') return undefined;
-  const guard = spawn('/bin/sh', ['-c', 'read -r word || kill -s KILL -- "-$0"', String(pid)], {
+/**
+ * What waits outside of the group for a word that never comes when this process is killed, and ends the group then: a shell
+ * with the form of `kill` that every shell knows, or on Windows a Node, since nothing there reads a line and goes on.
+ */
+export function guardCommand(pid: number, platform: string, node: string): { readonly command: string; readonly args: readonly string[] } {
+  return platform === 'win32'
+    ? { command: node, args: ['-e', windowsGuard, String(pid)] }
+    : { command: '/bin/sh', args: ['-c', 'read -r word || kill -s KILL -- "-$0"', String(pid)] };
+}
+
+const windowsGuard = `
+let word = false;
+process.stdin.on('data', () => (word = true));
+process.stdin.on('end', () => word || require('node:child_process').spawnSync('taskkill', ['/PID', process.argv[1], '/T', '/F'], { windowsHide: true }));
+`;
+
+function guardGroup(pid: number): ChildProcess {
+  const { command, args } = guardCommand(pid, process.platform, process.execPath);
+  const guard = spawn(command, [...args], {
     detached: true,
+    windowsHide: true,
     stdio: ['pipe', 'ignore', 'ignore'],
+    // In the editor this process may be one that becomes a Node only when it is told to.
+    env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', NODE_OPTIONS: '' },
   });
   guard.on('error', () => undefined);
   guard.stdin?.on('error', () => undefined);

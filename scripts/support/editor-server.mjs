@@ -1,7 +1,8 @@
 /**
  * Starts a real VS Code as a server on this machine, in a process group of its own, and ends all of it.
  *
- * It reads and writes only its own user folder, calls no gallery, and shows no welcome. Depends on: editor-install, node.
+ * It reads and writes only its own user folder, calls no gallery, and shows no welcome. Whoever is killed while it runs takes
+ * it along. Depends on: editor-install, node.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { editor } from '../editor-install.mjs';
-import { endGroup, run } from './run.mjs';
+import { endGroup, guard, run } from './run.mjs';
 
 const quiet = {
   'workbench.startupEditor': 'none',
@@ -81,8 +82,10 @@ export async function startEditor({ trust, vsix = [], settings = {}, env = {}, p
   });
   let words = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (words = (words + chunk).slice(-4000)));
+  const guarded = guard(child, user);
   const stop = async () => {
     endGroup(child);
+    guarded.release();
     await rm(user, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   try {

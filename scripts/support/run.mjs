@@ -62,6 +62,20 @@ export function endGroup(child, signal = 'SIGKILL') {
   }
 }
 
+/**
+ * Ends a detached child and removes its folder even when this process is killed before it can: a shell waits for a word
+ * that only comes from `release`.
+ */
+export function guard(child, folder) {
+  const script = 'read -r word || { kill -s KILL -- "-$0"; sleep 1; rm -rf -- "$1"; }';
+  const shell = spawn('/bin/sh', ['-c', script, String(child.pid), folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  shell.on('error', () => undefined);
+  shell.stdin.on('error', () => undefined);
+  shell.unref();
+  shell.stdin.unref();
+  return { release: () => shell.stdin.end('done\n') };
+}
+
 /** Debian's or the person's own Chromium or Chrome; undefined when there is none. */
 export function findChromium() {
   const named = process.env.TIDEMARK_CHROME;
