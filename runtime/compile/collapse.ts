@@ -28,10 +28,12 @@ export function collapsed(written: Written): Written {
   }
   const joined = runs.map((run) => run.reduce((product, axis) => product * extents[axis]!, 1));
   if (joined.length === extents.length) return written;
+  // What results have in common stays one node.
+  const memo = new Map<Scalar, Scalar>();
   return {
     ...written,
     extents: joined,
-    results: written.results.map((result) => ({ ...result, value: renamed(result.value, runs, bounds) })),
+    results: written.results.map((result) => ({ ...result, value: renamed(result.value, runs, bounds, memo) })),
   };
 }
 
@@ -91,8 +93,8 @@ function mentionsCoordinate(scalar: Scalar): boolean {
 const joins = (index: Affine, outer: number, inner: number, extent: number, { keys }: Bounds): boolean =>
   factorOf(index, keys.of(coordinate(outer))) === factorOf(index, keys.of(coordinate(inner))) * extent;
 
-function renamed(value: Scalar, runs: readonly (readonly number[])[], bounds: Bounds): Scalar {
-  return mapScalar(value, (one) => {
+function renamed(value: Scalar, runs: readonly (readonly number[])[], bounds: Bounds, memo: Map<Scalar, Scalar>): Scalar {
+  const rename = (one: Scalar): Scalar => {
     if (one.kind !== 'load') return one;
     const affine = affineOf(one.index[0]!, bounds);
     const others = affine.terms.filter(({ atom }) => atom.kind !== 'coordinate');
@@ -101,5 +103,6 @@ function renamed(value: Scalar, runs: readonly (readonly number[])[], bounds: Bo
       return factor === 0 ? [] : [{ atom: coordinate(axis), key: `c${axis}`, factor }];
     });
     return { ...one, index: [scalarOf({ constant: affine.constant, terms: [...own, ...others] })] };
-  });
+  };
+  return mapScalar(value, rename, memo);
 }

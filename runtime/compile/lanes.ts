@@ -2,14 +2,14 @@
  * Four elements at a time, as a rewriting of expressions.
  *
  * `inFours` cuts an innermost reduction into four running values, so that what it reads side by side is read as one
- * vector. `fourLanes` writes the expression of elements 4q … 4q + 3 of the last axis: what is the same for all four is
+ * vector. `fourLanes` writes the expressions of elements 4q … 4q + 3 of the last axis: what is the same for all four is
  * shared, what lies side by side is one vector and its components, a loop is one loop with four states.
  * Depends on: core, ops, affine, scalar-walk.
  */
 import { added, int, scaled } from '../ops/arithmetic.ts';
 import { coordinate, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
 import { affineOf, factorOf, scalarOf, type Affine, type Bounds } from './affine.ts';
-import { mapScalar, visit } from './scalar-walk.ts';
+import { mapScalar, rebuilt, visit } from './scalar-walk.ts';
 
 type Loop = Extract<Scalar, { kind: 'loop' }>;
 type Load = Extract<Scalar, { kind: 'load' }>;
@@ -30,9 +30,11 @@ const isVector = (load: Load): boolean => load.index.length > 1;
 interface Vectors {
   readonly bounds: Bounds;
   readonly known: Map<string, Scalar>;
+  /** Expressions whose reductions were cut: what results of a kernel have in common stays so. */
+  readonly folded: Map<Scalar, Scalar>;
 }
 
-export const makeVectors = (bounds: Bounds): Vectors => ({ bounds, known: new Map() });
+export const makeVectors = (bounds: Bounds): Vectors => ({ bounds, known: new Map(), folded: new Map() });
 
 /** The vector that holds the element at `position`, when `key` moves along it with stride 1 and all else in steps of 4. */
 function vectorAt(load: Load, affine: Affine, key: string, quarter: Scalar, { bounds, known }: Vectors): Scalar | undefined {
@@ -48,7 +50,7 @@ function vectorAt(load: Load, affine: Affine, key: string, quarter: Scalar, { bo
 
 /** Reductions over a multiple of four elements that lie side by side. `vectors` absent: elements are read one by one. */
 export function inFours(scalar: Scalar, vectors: Vectors, readVectors: boolean): Scalar {
-  return mapScalar(scalar, (one) => (one.kind === 'loop' ? fold(one, vectors, readVectors) : one));
+  return mapScalar(scalar, (one) => (one.kind === 'loop' ? fold(one, vectors, readVectors) : one), vectors.folded);
 }
 
 function fold(loop: Loop, vectors: Vectors, readVectors: boolean): Scalar {
@@ -64,8 +66,9 @@ function fold(loop: Loop, vectors: Vectors, readVectors: boolean): Scalar {
   const quarter = Symbol('quarter');
   bounds.counters.set(quarter, extent.value / 4);
   const quarterScalar: Scalar = { kind: 'variable', variable: quarter, dtype: 'int32' };
+  const first = scaled(quarterScalar, int(4));
   const lanes = [0, 1, 2, 3].map((lane) => {
-    const at = added(scaled(quarterScalar, int(4)), int(lane));
+    const at = added(first, int(lane));
     const memo = new Map<Scalar, Scalar>();
     const substitute = (whole: Scalar): Scalar =>
       mapScalar(whole, (one) => (one.kind === 'variable' && one.variable === loop.counter ? at : one), memo);
@@ -108,13 +111,15 @@ function readsAlong(scalar: Scalar, key: string, bounds: Bounds): boolean {
   return along;
 }
 
-/** Replaces loads as they are, before anything inside them is, and then the rest. */
+/** Replaces loads as they are, before anything inside them is, and then the rest; what doesn't change stays one node. */
 function replaceLoads(scalar: Scalar, replace: (load: Load) => Scalar, others: (one: Scalar) => Scalar): Scalar {
   const placeholders = new Map<symbol, Scalar>();
   const held = mapTop(scalar, (one) => {
-    if (one.kind !== 'load' || isVector(one)) return undefined;
+    if (one.kind !== 'load') return undefined;
+    const replaced = isVector(one) ? one : replace(one);
+    if (replaced === one) return one;
     const variable = Symbol('load');
-    placeholders.set(variable, replace(one));
+    placeholders.set(variable, replaced);
     return { kind: 'variable', variable, dtype: one.dtype };
   });
   return mapScalar(others(held), (one) => (one.kind === 'variable' ? (placeholders.get(one.variable) ?? one) : one));
@@ -124,36 +129,21 @@ function replaceLoads(scalar: Scalar, replace: (load: Load) => Scalar, others: (
 function mapTop(scalar: Scalar, change: (one: Scalar) => Scalar | undefined, memo = new Map<Scalar, Scalar>()): Scalar {
   const known = memo.get(scalar);
   if (known !== undefined) return known;
-  const changed = change(scalar);
-  const each = (one: Scalar): Scalar => mapTop(one, change, memo);
-  const made: Scalar =
-    changed ??
-    (scalar.kind === 'apply'
-      ? { ...scalar, operands: scalar.operands.map(each) }
-      : scalar.kind === 'choose'
-        ? { ...scalar, condition: each(scalar.condition), then: each(scalar.then), otherwise: each(scalar.otherwise) }
-        : scalar.kind === 'loop'
-          ? {
-              ...scalar,
-              extent: each(scalar.extent),
-              result: each(scalar.result),
-              state: scalar.state.map((one) => ({ ...one, initial: each(one.initial), next: each(one.next) })),
-            }
-          : scalar);
+  const made = change(scalar) ?? rebuilt(scalar, (one) => mapTop(one, change, memo));
   memo.set(scalar, made);
   return made;
 }
 
 /**
- * The expressions of elements 4q … 4q + 3 along `axis`, whose coordinate counts q now; undefined when loops differ.
- * `perLane` is a variable that holds a vector of four.
+ * For each expression those of elements 4q … 4q + 3 along `axis`, whose coordinate counts q now; undefined when loops
+ * differ. A loop that several of them hold is one. `perLane` is a variable that holds a vector of four.
  */
 export function fourLanes(
-  scalar: Scalar,
+  scalars: readonly Scalar[],
   axis: number,
   vectors: Vectors,
   perLane?: symbol,
-): readonly [Scalar, Scalar, Scalar, Scalar] | undefined {
+): readonly (readonly [Scalar, Scalar, Scalar, Scalar])[] | undefined {
   const { bounds } = vectors;
   const own = coordinate(axis);
   const key = bounds.keys.of(own);
@@ -251,7 +241,7 @@ export function fourLanes(
       }
     }
   };
-  const lanes = [lane(scalar, 0), lane(scalar, 1), lane(scalar, 2), lane(scalar, 3)] as const;
+  const lanes = scalars.map((scalar) => [lane(scalar, 0), lane(scalar, 1), lane(scalar, 2), lane(scalar, 3)] as const);
   return possible ? lanes : undefined;
 }
 

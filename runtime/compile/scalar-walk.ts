@@ -9,16 +9,17 @@ import type { Scalar } from '../ops/scalar.ts';
 export function mapScalar(scalar: Scalar, change: (one: Scalar) => Scalar, memo = new Map<Scalar, Scalar>()): Scalar {
   const known = memo.get(scalar);
   if (known !== undefined) return known;
-  const each = (list: readonly Scalar[]): readonly Scalar[] => {
-    const mapped = list.map((one) => mapScalar(one, change, memo));
-    return mapped.every((one, i) => one === list[i]) ? list : mapped;
-  };
-  const made = change(rebuilt(scalar, each));
+  const made = change(rebuilt(scalar, (one) => mapScalar(one, change, memo)));
   memo.set(scalar, made);
   return made;
 }
 
-function rebuilt(scalar: Scalar, each: (list: readonly Scalar[]) => readonly Scalar[]): Scalar {
+/** With its parts mapped; itself when none of them changes. */
+export function rebuilt(scalar: Scalar, part: (one: Scalar) => Scalar): Scalar {
+  const each = (list: readonly Scalar[]): readonly Scalar[] => {
+    const mapped = list.map(part);
+    return mapped.every((one, i) => one === list[i]) ? list : mapped;
+  };
   switch (scalar.kind) {
     case 'constant':
     case 'coordinate':

@@ -54,12 +54,10 @@ export function finishText(kernel: Kernel, { sum }: Contraction, slabs: Slabs, n
   const vectors = makeVectors(boundsOf(kernel));
   const positionIn = fours ? [extents[0]!, extents[1]!, extents[2]! / 4] : extents;
   const at = code.value(linear([coordinate(0), coordinate(1), coordinate(2)], positionIn));
-  const values = results.map(({ value }) => {
-    if (!fours) return code.value(value);
-    const lanes = fourLanes(value, 2, vectors, sum);
-    if (lanes === undefined) throw new Error('internal: runtime/compile: an epilogue with loops of different lengths');
-    return lanes.map((lane) => code.value(lane));
-  });
+  const whole = results.map(({ value }) => value);
+  const lanes = fours ? fourLanes(whole, 2, vectors, sum) : undefined;
+  if (fours && lanes === undefined) throw new Error('internal: runtime/compile: an epilogue with loops of different lengths');
+  const values = lanes === undefined ? whole.map(code.value) : lanes.map((four) => four.map(code.value));
   results.forEach(({ aval }, i) => code.line(stored(operands.length + i, at, values[i]!, aval.dtype, slabs)));
   const lines = code.close();
   return [`fn finish(c0: i32, c1: i32, c2: i32, sum: ${fours ? 'vec4f' : 'f32'}) {`, ...code.scopes[0]!.lines, ...lines, '}'];

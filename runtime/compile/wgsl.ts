@@ -164,14 +164,18 @@ function elementInFours(kernel: Kernel, options: WgslOptions): WgslText | undefi
   if (axis < 0 || extents[axis]! % 4 !== 0 || avals.some(({ dtype }) => dtype === 'float16')) return undefined;
   const bounds = boundsOf(kernel);
   const vectors = makeVectors(bounds);
-  const lanes = results.map(({ value }) => fourLanes(inFours(value, vectors, true), axis, vectors));
-  if (lanes.some((one) => one === undefined) || nodesIn(lanes.flatMap((one) => one ?? [])) > mostNodesInFours) return undefined;
+  const lanes = fourLanes(
+    results.map(({ value }) => inFours(value, vectors, true)),
+    axis,
+    vectors,
+  );
+  if (lanes === undefined || nodesIn(lanes.flat()) > mostNodesInFours) return undefined;
   const slabs = boundSlabs(avals, options.slabs, true);
   const needs = new Map<string, string>();
   const code = makeCode(wgslLanguage(slabs, needs));
   const quarters = extents.map((extent, i) => (i === axis ? extent / 4 : extent));
   code.open(extents.map((_, i) => i));
-  const values = lanes.map((four) => four!.map((lane) => code.value(lane)));
+  const values = lanes.map((four) => four.map((lane) => code.value(lane)));
   const at = code.value(ownPosition(quarters));
   results.forEach(({ aval }, i) => code.line(stored(kernel.operands.length + i, at, values[i]!, aval.dtype, slabs)));
   const inner = code.close();

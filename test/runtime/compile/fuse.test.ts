@@ -13,6 +13,7 @@ import { merged, readsOf } from '../../../runtime/compile/merge.ts';
 import { overDonated } from '../../../runtime/compile/order/over.ts';
 import { peakAlong, wire } from '../../../runtime/compile/order/walk.ts';
 import { flatten, simplify, type Flat } from '../../../runtime/compile/simplify.ts';
+import { slotAvals, wgsl } from '../../../runtime/compile/wgsl.ts';
 import { split } from '../../../runtime/compile/split.ts';
 import { grad, lax, nn, np, type Array as Traced } from '../../../runtime/index.ts';
 import type { Op } from '../../../runtime/ops/op.ts';
@@ -175,6 +176,21 @@ describe('fusing', () => {
     // The weights, and their gradient.
     assert.equal(Math.max(...Array.from({ length: steps }, (_, step) => buffersAt(step))), 2);
   });
+
+  for (const [title, f] of [
+    ['a norm', (x: Value) => [np.square(x.sub(x.mean(-1, true))).mean(-1, true), x.mean(-1, true)]],
+    ['a softmax', (x: Value) => [np.exp(x.sub(x.max(-1, true))).sum(-1, true), x.max(-1, true)]],
+  ] as const)
+    it(`goes twice through the rows of ${title}, once for each reduction, however many lanes and results read the first`, () => {
+      const program = trace(title, ([x]) => f(x!) as Value[], [f32(128, 256)]) as Program<Op>;
+      const { kernels } = compile(program, { donated: [false], target: nullDevice().target });
+      assert.equal(kernels.length, 1);
+      for (const aligned of [true, false]) {
+        const slabs = slotAvals(kernels[0]!).map(() => 0);
+        const { text } = wgsl(kernels[0]!, { slabs, aligned, adapter: 'software', bases: 'immediates' });
+        assert.equal(text.match(/^for /gm)?.length, 2, text);
+      }
+    });
 
   it('lets an update run after the last reader of the donated value that it may write over', () => {
     // 0 makes a gradient, 1 updates the donated weight, 2 still reads the old weight.
