@@ -39,8 +39,9 @@ function heading(report: ProfileReport, paint: Paint): string {
 
 function deviceText({ device }: ProfileReport): string {
   if (device === null) return 'none was used';
-  // An adapter's own name often says so already.
-  return `${device.kind} (${device.adapter}${device.software && !/software/i.test(device.adapter) ? ', in software' : ''})`;
+  // A processor is software by nature, and the name of an adapter often says so already.
+  const isWorthAWord = device.software && device.kind !== 'cpu' && !/software/i.test(device.adapter);
+  return `${device.kind} (${device.adapter.replace(`${device.kind}: `, '')}${isWorthAWord ? ', in software' : ''})`;
 }
 
 const shownAround = 2;

@@ -129,6 +129,44 @@ if (cluster.isPrimary) {
     assert.deepEqual(lines(report), [['linked.ts', 3, 1, 64 * 64 * 4]]);
   });
 
+  it('all libraries in one program: each array once, on its line, and the peak is that of all together', async () => {
+    const { report, stdout } = await measured({
+      timeoutMs: 110_000,
+      entry: written.write(
+        'mixed.ts',
+        `import * as tf from '@tensorflow/tfjs';
+import { numpy as jnp, init as initJax, defaultDevice } from '@jax-js/jax';
+import { init, np } from '${join(root, 'runtime/index.ts')}';
+await tf.setBackend('cpu');
+await initJax('cpu');
+defaultDevice('cpu');
+await init('cpu');
+const device: GPUDevice = await (await navigator.gpu.requestAdapter())!.requestDevice();
+const kept: unknown[] = [];
+function round(): void {
+  const t = tf.ones([256, 256]);
+  const j = jnp.array(new Float32Array(128 * 128).fill(2));
+  using a = np.ones([64, 64]);
+  kept.push(device.createBuffer({ size: 4096, usage: GPUBufferUsage.STORAGE }), a.shape);
+  t.dispose();
+  j.dispose();
+}
+for (let i = 0; i < 3; i += 1) round();
+console.log(tf.memory().numBytes);
+`,
+      ),
+    });
+    assert.deepEqual(lines(report), [
+      ['mixed.ts', 11, 3, 3 * 256 * 256 * 4],
+      ['mixed.ts', 12, 3, 3 * 128 * 128 * 4],
+      ['mixed.ts', 13, 3, 3 * 64 * 64 * 4],
+      ['mixed.ts', 14, 3, 3 * 4096],
+    ]);
+    assert.equal(report.peakBytes, (256 * 256 + 128 * 128 + 64 * 64) * 4 + 3 * 4096);
+    assert.equal(report.liveBytesAtExit, 3 * 4096);
+    assert.match(stdout, /^0$/m, 'and the library counts nothing as alive');
+  });
+
   it('a library in a global object of its own, as a test runner loads it', async () => {
     const library = join(root, 'node_modules/@tensorflow/tfjs/dist/tf.min.js');
     const inner = join(written.folder, 'inner.js');
