@@ -30,7 +30,20 @@ export interface Manner {
   readonly lineEnd: '\n' | '\r\n';
 }
 
+/** The files of the last fixes: all findings of one file are about one text. */
+const recent: Source[] = [];
+const mostRecent = 4;
+
 export function source(path: string, text: string): Source {
+  const known = recent.find((one) => one.path === path && one.text === text);
+  if (known !== undefined) return known;
+  const made = parsed(path, text);
+  recent.unshift(made);
+  recent.length = Math.min(recent.length, mostRecent);
+  return made;
+}
+
+function parsed(path: string, text: string): Source {
   const kind = /\.[cm]?jsx?$/.test(path)
     ? path.endsWith('x')
       ? ts.ScriptKind.JSX
@@ -42,7 +55,15 @@ export function source(path: string, text: string): Source {
 }
 
 /** How the author writes, by majority; what the file doesn't show is what the formatters of the ecosystem do. */
-export function mannerOf({ text, tree }: Source): Manner {
+export function mannerOf(file: Source): Manner {
+  const known = manners.get(file) ?? mannerIn(file);
+  manners.set(file, known);
+  return known;
+}
+
+const manners = new WeakMap<Source, Manner>();
+
+function mannerIn({ text, tree }: Source): Manner {
   let single = 0;
   let double = 0;
   let ended = 0;
@@ -108,7 +129,8 @@ export function nextLine(text: string, offset: number): number {
 export function nodeAt<T extends ts.Node>({ tree }: Source, start: number, end: number, is: (node: ts.Node) => node is T): T | undefined {
   let found: T | undefined;
   const visit = (node: ts.Node): void => {
-    if (node.getStart(tree) > start || node.end < end) return;
+    // Where it begins with what stands before it is known at once; files of many statements are asked often.
+    if (node.end < end || node.pos > start || node.getStart(tree) > start) return;
     if (is(node)) found = node;
     ts.forEachChild(node, visit);
   };
