@@ -292,12 +292,15 @@ export class Session {
       if (analysis === undefined) return true;
       this.#tellText(analysis, open.file, open.document.getText());
       const diagnostics = await analysis.diagnostics(token, open.file);
-      const functions = await analysis.functions(token, open.file);
-      if (token.isCancelled || open.document.version !== version) return false;
+      const isPresent = (): boolean => !token.isCancelled && open.document.version === version;
+      if (!isPresent()) return false;
+      // Findings don't wait for what is only shown above functions.
       open.diagnostics = diagnostics;
+      this.#events.findings(uri, version, diagnostics);
+      const functions = await analysis.functions(token, open.file);
+      if (!isPresent()) return false;
       open.functions = functions;
       open.analysed = version;
-      this.#events.findings(uri, version, diagnostics);
       return true;
     } catch (error) {
       if (!token.isCancelled) this.#events.fault(`analysis of ${path.basename(open.file)}`, error);
