@@ -26,6 +26,7 @@ export function unary(state: State, operator: string, value: Value, fresh: Value
       : hostValue(`nullish(${value.symbol})`);
   }
   if (operator === 'void') return undefinedValue;
+  if (operator === 'typeof' && value.kind === 'host' && value.symbol !== '') return hostValue(`typeof(${value.symbol})`);
   return fresh;
 }
 
@@ -67,7 +68,39 @@ export function binary(state: State, operator: string, left: Value, right: Value
     const less = hostValue(`(${a.key}<${b.key})`);
     return operator === '<' || operator === '>' ? less : negate(less);
   }
+  if (operator === 'instanceof' || operator === 'in') return related(operator, left, right) ?? fresh();
   return reckoned(operator, left, right) ?? fresh();
+}
+
+/** `x instanceof C`, `'name' in x`: asked again of the same value, the same test. */
+function related(operator: string, left: Value, right: Value): Value | undefined {
+  const [of, by] = operator === 'in' ? [right, left] : [left, right];
+  if (operator === 'instanceof' && of.kind === 'literal') return literalValue(false);
+  const named = of.kind === 'host' && of.symbol !== '' && !(by.kind === 'host' && by.symbol === '');
+  return named && left.key.length + right.key.length < 240 ? hostValue(`(${left.key} ${operator} ${right.key})`) : undefined;
+}
+
+/** Functions of the language whose answer depends on their argument alone: asked again, the same test. */
+const tests = /^(ArrayConstructor\.isArray|ArrayBufferConstructor\.isView|NumberConstructor\.is\w+|isNaN|isFinite)$/;
+
+export const testOf = (name: string, [value]: readonly Value[]): Value | undefined =>
+  value?.kind === 'host' && value.symbol !== '' && tests.test(name) ? hostValue(`${name}(${value.symbol})`) : undefined;
+
+/** How many properties deep a value of unknown code keeps its name: a walk along a list gives up there. */
+const deepest = 4;
+
+/** A property of host data, read twice, is the same; `fresh` names one that lies too deep. */
+export function propertyOf(state: State, symbol: string, key: string, fresh: string): string {
+  if (symbol !== '' && symbol.split(';').length <= deepest + 1) return `${symbol}.${key};`;
+  state.renew(fresh);
+  return `${fresh};`;
+}
+
+/** A property of host data is written: what was known of it is forgotten. */
+export function written(state: State, object: Value, key: string): void {
+  if (object.kind !== 'host' || object.symbol === '') return;
+  const mark = key.startsWith('[') ? `${object.symbol}.` : `${object.symbol}.${key};`;
+  for (const fact of [...state.facts.keys()]) if (fact.includes(mark)) state.facts.delete(fact);
 }
 
 /** The longest loop that is walked round by round. */
@@ -106,6 +139,9 @@ function reckoned(operator: string, left: Value, right: Value): Value | undefine
   return (known || both) && left.key.length + right.key.length < 160 ? hostValue(`(${left.key}${operator}${right.key})`) : undefined;
 }
 
+/** Does a symbol stand for true or false? */
+const isTest = (symbol: string): boolean => /^!*[\w.]*\(/.test(symbol);
+
 /** An array that the function had made, and that nobody else knows: no other is the same. */
 const isOwn = ({ many, shape, life }: Node): boolean =>
   shape === 'array' && !many && life !== undefined && life.origin === 'here' && !life.escaped && life.foreign !== true;
@@ -115,10 +151,15 @@ export function equal(state: State, left: Value, right: Value, loose: boolean): 
   const absent = (value: Value): boolean => value.kind === 'literal' && (value.value === undefined || value.value === null);
   if (left.kind === 'literal' && right.kind === 'literal')
     return literalValue(left.value === right.value || (loose && absent(left) && absent(right)));
+  if (left.kind === 'host' && left.symbol !== '' && left.key === right.key) return literalValue(true);
   for (const [a, b] of [
     [left, right],
     [right, left],
   ] as const) {
+    const test = a.kind === 'literal' && typeof a.value === 'boolean' && b.kind === 'host' && isTest(b.symbol) ? b : undefined;
+    if (test !== undefined && a.kind === 'literal') return a.value === true ? test : unary(state, '!', test, test);
+    const node = a.kind === 'object' && b.kind === 'host' ? state.get(a.id) : undefined;
+    if (node !== undefined && isOwn(node)) return literalValue(false);
     if (!absent(a)) continue;
     if (b.kind === 'host')
       return b.symbol === '' ? undefined : state.facts.get(b.symbol) === true ? literalValue(false) : hostValue(`nullish(${b.symbol})`);

@@ -13,6 +13,7 @@ import { compiledValue, optionsOf, bottom } from './compiled-calls.ts';
 import { returned, type CallSite, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
 import { noteFreed } from './freed.ts';
+import { testOf } from './host-values.ts';
 import { fill, ownsWhat } from './owners.ts';
 import { closeScope, openScope, scopeCall, startsPromise } from './scopes.ts';
 import { standardCall } from './standard-calls.ts';
@@ -74,6 +75,8 @@ export function libraryCall(
         break;
     }
   }
+  const test = library === 'standard' ? testOf(name, args) : undefined;
+  if (test !== undefined) return returned(state, test);
   if (call === undefined && library === 'standard') return standardCall(engine, state, name, receiver, args, site);
   const verb = name.slice(name.lastIndexOf('.') + 1);
   const known: Call | undefined =

@@ -10,6 +10,7 @@ import { openMember } from './making.ts';
 import { blur, exact, members, noteStored, oneOf, unique } from './collections.ts';
 import { returned, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
+import { propertyOf, written } from './host-values.ts';
 import { heldAgain, lostBy, mayReplace } from './replaced.ts';
 import type { State } from './state.ts';
 import { setStatic, staticField } from './statics.ts';
@@ -46,7 +47,8 @@ export function property(
           type,
         });
     }
-    if (object.kind === 'host' && type.holds === 'nothing') return returned(state, hostValue(`${object.symbol}.${key};`, type));
+    if (object.kind === 'host' && (type.holds === 'nothing' || type.holds === 'unknown') && type.promise !== true)
+      return returned(state, hostValue(propertyOf(state, object.symbol, key, `${site}.${key}`), type));
     if (object.kind === 'compiled' || object.kind === 'closure' || object.kind === 'external')
       return returned(state, hostValue(`${site};`, type));
     if (object.kind === 'class') {
@@ -284,6 +286,7 @@ export function setProperty(engine: Engine, state: State, event: Extract<Event, 
   if (object.kind === 'class' && object.environment !== undefined) return setStatic(engine, state, object, key, value, event);
   if (node === undefined || object.kind !== 'object') {
     escape(engine, state, value, event.span, 'stored in an unknown object');
+    written(state, object, key);
     // `worker.onmessage = …`
     // What a module exports (`exports.f = f`) is an entry of its own.
     const handedOut = value.kind === 'closure' && engine.project.function(value.function)?.exported === true;
