@@ -26,7 +26,7 @@ const stepsPerLook = 16;
 export function runFunction(walker: Walker, start: State, fn: LoweredFunction): readonly Exit[] {
   const shape = shapeOf(fn);
   const exits: Exit[] = [];
-  const exitKeys = new Set<string>();
+  const exitKeys = new Map<string, Exit>();
   const visited = new Map<BlockId, Set<string>>();
   const work: { readonly state: State; readonly block: BlockId; readonly index: number; readonly back: boolean }[] = [
     { state: start, block: 0, index: 0, back: false },
@@ -40,9 +40,11 @@ export function runFunction(walker: Walker, start: State, fn: LoweredFunction): 
       exit.state.collect(walker.dropped(exit.state), [exit.value]);
     }
     const key = `${exit.kind}${exit.value.key} ${exit.state.key(new Set(), false)}`;
-    if (exitKeys.has(key)) return;
+    const same = exitKeys.get(key);
+    // Two paths that leave the same behind are one from here on, and it knows what both know.
+    if (same !== undefined) return onlyCommon(same.state.facts, exit.state.facts);
     if (exits.length >= walker.limits.exitsPerCall) return walker.collector.silent('too many ways out');
-    exitKeys.add(key);
+    exitKeys.set(key, exit);
     exits.push(exit);
   };
   while (work.length > 0) {
@@ -75,6 +77,10 @@ export function runFunction(walker: Walker, start: State, fn: LoweredFunction): 
     runBlock(walker, state, block, item.index, fn, shape, work, leave);
   }
   return exits;
+}
+
+function onlyCommon(facts: Map<string, boolean>, others: ReadonlyMap<string, boolean>): void {
+  for (const [fact, truth] of facts) if (others.get(fact) !== truth) facts.delete(fact);
 }
 
 function runBlock(
