@@ -32,13 +32,18 @@ export interface Walked {
   readonly entries: Iterable<FunctionId>;
 }
 
-const walkerOf = (project: Project, collector: Collector, { models, limits, look }: Running): Walker =>
-  new Walker(project, collector, models, limits ?? defaultLimits, look);
+/** Of the steps that a file may take: one that names no library itself can only pass on what others make. */
+const shareOfStrangers = 1 / 8;
+
+function walkerOf(project: Project, unit: Unit, collector: Collector, { models, limits = defaultLimits, look }: Running): Walker {
+  const stepsPerUnit = unit.libraries.size > 0 ? limits.stepsPerUnit : limits.stepsPerUnit * shareOfStrangers;
+  return new Walker(project, collector, models, { ...limits, stepsPerUnit }, look);
+}
 
 /** The entries of one file: its top level, exported functions, classes and compiled functions. */
 export function walkUnit(project: Project, unit: Unit, running: Running = {}): Walked {
   const collector = new Collector(unit.file);
-  const walker = walkerOf(project, collector, running);
+  const walker = walkerOf(project, unit, collector, running);
   return { collector, entries: entriesOf(walker, collector, unit) };
 }
 
@@ -65,7 +70,7 @@ export function walkLeftovers(
   running: Running = {},
 ): Walked {
   const collector = new Collector(`${unit.file} rest`);
-  const walker = walkerOf(project, collector, running);
+  const walker = walkerOf(project, unit, collector, running);
   return { collector, entries: leftoversOf(project, walker, collector, unit, visited, created) };
 }
 

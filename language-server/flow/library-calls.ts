@@ -284,10 +284,12 @@ export function result(
 
 /**
  * An operation of no line yields an array of the general kind, though its declaration says it gives back the type it got,
- * and though the text has no type for it.
+ * and though the text has no type for it; an operation whose line names a type yields that where the text has none.
  */
 function general(model: LibraryModel, call: Call | undefined, name: string, type: TypeFact): TypeFact {
   const [kind] = model.arrays;
+  if (call?.makes !== undefined && type.holds === 'unknown')
+    return { holds: model.owners.includes(call.makes) ? 'owner' : 'array', library: model.id, name: call.makes };
   if (call !== undefined || kind === undefined) return type;
   if (type.holds === 'unknown' && model.chained?.some((method) => name === `${kind}.${method}`) === true)
     return { holds: 'array', library: model.id, name: kind };

@@ -80,6 +80,8 @@ export interface Call {
   readonly onlyIfTrue?: number;
   /** Yields arrays only when this argument holds some: of stand-ins it makes another (`layer.apply(symbolic)`). */
   readonly onlyOf?: number;
+  /** The type of what is made, where the text has none: code without the library's declarations. */
+  readonly makes?: string;
   /** What is made owns nothing, unless an argument has this property, until a call that `fills` it gives it something new. */
   readonly emptyWithout?: string;
   /**

@@ -4,7 +4,8 @@
  * Each answer after a change must be the one that a workspace made afresh gives.
  */
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CancelToken, Workspace } from '../../language-server/workspace.ts';
 import { createWorkspace } from '../../language-server/workspace.ts';
@@ -152,5 +153,38 @@ describe('a project of several files', function () {
       report.functions.filter(({ file }) => file === 'src/buffers.ts').map(({ name }) => name),
       ['make'],
     );
+  });
+});
+
+describe('a project without the library’s declarations', function () {
+  this.timeout(0);
+
+  it('knows a model by the function that made it: its `add` is no tensor’s', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidemark-untyped-'));
+    try {
+      const file = join(folder, 'train.js');
+      writeFileSync(
+        file,
+        `import * as tf from '@tensorflow/tfjs';
+export function build(units) {
+  const model = tf.sequential();
+  model.add(tf.layers.dense({ units }));
+  model.compile({ optimizer: tf.train.adam(0.1), loss: 'meanSquaredError' });
+  model.dispose();
+}
+export async function forgets(path) {
+  const model = await tf.loadLayersModel(path);
+  model.summary();
+}
+`,
+      );
+      const found = await createWorkspace({ cwd: folder }).diagnostics(token, file);
+      assert.deepEqual(
+        found.map(({ rule, line }) => `${rule} ${line}`),
+        ['leak 9'],
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

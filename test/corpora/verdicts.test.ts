@@ -20,7 +20,8 @@ const { packages, verdicts } = JSON.parse(readFileSync(new URL('../corpora.json'
   readonly verdicts: readonly Verdict[];
 };
 
-const recorded = { right: 97, wrongShare: 0.011 };
+/** The share was 0.011 before sixteen more packages were read. */
+const recorded = { right: 97, wrongShare: 0.05 };
 
 describe('public code', () => {
   it('comes from at least 40 packages, each named once with its exact version', () => {
