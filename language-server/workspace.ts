@@ -305,8 +305,10 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       const functions: FunctionFact[] = [];
       const silences = new Map<string, number>();
       const frees: Silence[] = [];
+      const last = [...byStore.keys()].at(-1);
       for (const [store, list] of byStore) {
-        if (options.once === true) store.letGo();
+        // The trees that stores share, as those of the language's own declarations, go with the last.
+        if (options.once === true && store === last) store.letGo();
         await store.snapshot(turns(never), list);
         for (const file of list) {
           diagnostics.push(...render(file, await findingsOf(store, file, never, override, silences), naming));

@@ -226,7 +226,7 @@ const nameOfCallee = (event: CallEvent | undefined): string =>
       ? event.key.name
       : '';
 
-/** Does a call register something that is called again and again? */
+/** What a call is given is called some time, or again and again where the call registers it. */
 export function howCalled(event: CallEvent | undefined, args: readonly Value[]): 'once' | 'often' {
   const name = nameOfCallee(event);
   const [first] = args;

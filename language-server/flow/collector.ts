@@ -18,7 +18,7 @@ interface Entry {
   readonly roots: Set<FunctionId>;
   readonly contexts: Map<string, number>;
   /** Seen only where functions were run in any order, one after another, as nobody in the project may call them. */
-  readonly supposed: boolean;
+  supposed: boolean;
 }
 
 interface ArgumentFacts {
@@ -92,11 +92,13 @@ export class Collector {
     if (this.blind && (observation.kind === 'lost' || observation.kind === 'retained'))
       return this.silent('leak: who calls this is not known');
     const key = `${observation.kind} ${at(observation.span)} ${'how' in observation ? observation.how : ''}${'death' in observation ? observation.death : ''}`;
-    const known = this.entries.get(key);
-    const entry: Entry =
-      known === undefined
-        ? { observation, roots: new Set<FunctionId>(), contexts: new Map<string, number>(), supposed: this.supposing }
-        : { ...known, supposed: known.supposed && this.supposing };
+    const entry = this.entries.get(key) ?? {
+      observation,
+      roots: new Set<FunctionId>(),
+      contexts: new Map<string, number>(),
+      supposed: this.supposing,
+    };
+    entry.supposed &&= this.supposing;
     entry.roots.add(this.root);
     entry.contexts.set(context, (entry.contexts.get(context) ?? 0) + 1);
     this.entries.set(key, entry);
@@ -202,7 +204,7 @@ export class Collector {
           contexts: new Map([...entry.contexts].map(([context, count]) => [inWalk(context), count])),
         });
       else {
-        if (own.supposed && !entry.supposed) this.entries.set(key, { ...own, supposed: false });
+        own.supposed &&= entry.supposed;
         for (const root of entry.roots) own.roots.add(root);
         for (const [context, count] of entry.contexts) own.contexts.set(inWalk(context), (own.contexts.get(inWalk(context)) ?? 0) + count);
       }

@@ -57,6 +57,7 @@ function* entriesOf(walker: Walker, collector: Collector, unit: Unit): Generator
     unit.module,
   );
   for (const cls of unit.classes.values()) if (cls.exported) yield* classEntries(walker, collector, cls);
+  collector.supposing = false;
   exportedValues(walker, collector, unit.module);
   yield unit.module;
 }
