@@ -28,6 +28,8 @@ import {
 import { CannotWalk, type LibraryCall } from './walk.ts';
 
 export interface LibraryWorld {
+  /** Numbers keep the names of sizes in this walk. */
+  readonly named: boolean;
   readonly tracing: () => boolean;
   readonly model: (id: string) => LibraryModel | undefined;
   readonly made: (array: object, call: LibraryCall) => void;
@@ -118,7 +120,7 @@ function compute(world: LibraryWorld, asked: LibraryCall, model: LibraryModel): 
   const made = creation(world, asked);
   if (made !== undefined) return made;
   // Axes and counts are numbers whatever their names.
-  const call = { ...asked, args: asked.args.map(plainArgument) };
+  const call = world.named ? { ...asked, args: asked.args.map(plainArgument) } : asked;
   const method = onArray && isArray(call.receiver);
   const name = call.name.slice(call.name.lastIndexOf('.') + 1);
   const own: unknown = method ? Reflect.get(call.receiver as object, name) : (runtimeFunction(call.name) ?? ofResult(call.receiver, name));

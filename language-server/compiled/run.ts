@@ -310,6 +310,7 @@ export class Run {
 
   private libraryWorld(): LibraryWorld {
     return {
+      named: this.options.sizes !== undefined,
       tracing: this.tracing,
       model: this.options.model,
       made: (array, call) =>
@@ -396,7 +397,7 @@ export class Run {
 
   private compiledFunction(facts: CompiledFunction): AnyFunction {
     const call = (...args: unknown[]): unknown =>
-      this.tracing() ? facts.call(...args) : this.callCompiled(facts, args.map(plainArgument));
+      this.tracing() ? facts.call(...args) : this.callCompiled(facts, this.options.sizes === undefined ? args : args.map(plainArgument));
     this.compiled.set(call, facts);
     return call;
   }
