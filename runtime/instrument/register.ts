@@ -26,6 +26,8 @@ import { mostFunctions } from './calls.ts';
 import { share, watchContexts } from './contexts.ts';
 import { createRecorder } from './recorder.ts';
 import type { Context, Recorder } from './recorder.ts';
+import { watchEvaluated } from './evaluated.ts';
+import type { EvaluatedMaps } from './evaluated.ts';
 import { startOwnRun } from './own-run.ts';
 import { appendInParts, partBytes } from './parts.ts';
 import { loadersMap } from './source-map.ts';
@@ -76,10 +78,11 @@ function record(folder: string, ended: (exitCode: number) => void = () => undefi
   const shift = performance.timeOrigin - began;
   const now = (): number => Math.round((performance.now() + shift) * 1000) / 1000;
   const writer = createWriter(append, now);
+  const evaluated = watchEvaluated();
   const recorder = createRecorder({
     emit: (event) => writer.write(event),
     now,
-    owner: (path) => ownerOf(path, (user) => keepSourceMap(folder, user)),
+    owner: (path) => ownerOf(path, (user) => keepSourceMap(folder, user, evaluated)),
     context: asyncContext(),
     target: globalThis,
   });
@@ -159,11 +162,11 @@ const pathOf = (file: string): string => {
 };
 
 /** What a loader made of a file is nowhere on disk, so its source map is kept beside the events. */
-function keepSourceMap(folder: string, file: string): void {
-  const map = module.findSourceMap(file) ?? module.findSourceMap(pathOf(file));
+function keepSourceMap(folder: string, file: string, evaluated: EvaluatedMaps): void {
+  const map = evaluated(file) ?? (module.findSourceMap(file) ?? module.findSourceMap(pathOf(file)))?.payload;
   if (map === undefined) return;
   const name = createHash('sha1').update(file).digest('hex');
-  writeFileSync(join(folder, 'maps', `${name}.json`), JSON.stringify({ file, map: loadersMap(map.payload) }));
+  writeFileSync(join(folder, 'maps', `${name}.json`), JSON.stringify({ file, map: loadersMap(map) }));
 }
 
 function atExit(recorder: Recorder, flush: () => void, ended: (exitCode: number) => void): void {

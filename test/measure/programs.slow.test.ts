@@ -185,6 +185,59 @@ runInContext('globalThis.x = tf.zeros([16]);', context, { filename: ${JSON.strin
     assert.deepEqual(lines(report), [['inner.js', 1, 1, 64]]);
   });
 
+  it('TypeScript that a test runner translates and evaluates by itself lands on its own lines', async () => {
+    // Types and empty lines are gone from what is evaluated, so that every line of it has another number.
+    const path = written.write(
+      'evaluated.ts',
+      `import { size } from './size.ts';
+
+interface Sized {
+  readonly bytes: number;
+}
+
+/** Four of them. */
+export function four({ bytes }: Sized): void {
+  for (let i = 0; i < 4; i += 1) {
+    device.createBuffer({ size: bytes, usage: 128 });
+  }
+}
+declare const device: GPUDevice;
+
+four({ bytes: size });
+`,
+    );
+    const ways: Readonly<Record<string, string>> = {
+      'a script in the own context':
+        'vm.runInThisContext(head + code + tail, { filename, columnOffset: -head.length })({ size: 64 }, device)',
+      'a script in another': `const context = vm.createContext({});
+new vm.Script(head + code + tail, { filename, columnOffset: -head.length }).runInContext(context)({ size: 64 }, device)`,
+      'a function': "vm.compileFunction(code, ['named', 'device'], { filename })({ size: 64 }, device)",
+    };
+    for (const [way, evaluate] of Object.entries(ways)) {
+      const { report } = await measured({
+        entry: written.write(
+          'evaluates.mjs',
+          `import { readFileSync } from 'node:fs';
+import * as vm from 'node:vm';
+import { transformSync } from 'esbuild';
+const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+const filename = ${JSON.stringify(path)};
+const source = readFileSync(filename, 'utf8').replace(/^import .*$/m, 'const { size } = named;').replace('export ', '');
+const { code } = transformSync(source, { loader: 'ts', sourcefile: filename, sourcemap: 'inline' });
+const [head, tail] = ["'use strict';(function (named, device) {{", '\\n}})'];
+${evaluate};
+`,
+        ),
+      });
+      assert.deepEqual(lines(report), [['evaluated.ts', 10, 4, 256]], way);
+      assert.deepEqual(
+        report.functions.filter(({ file }) => file.endsWith('evaluated.ts')).map(({ name, line }) => [name, line]),
+        [['four', 8]],
+        way,
+      );
+    }
+  });
+
   describe('with `--import tidemark/register` and nothing else', () => {
     const own = programs();
     after(() => own.remove());
