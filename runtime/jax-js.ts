@@ -15,6 +15,7 @@ import * as borrowedNumpy from './api/numpy.ts';
 import * as borrowedRandom from './api/random.ts';
 import * as borrowedSpecial from './api/scipy-special.ts';
 import * as trees from './functions/tree.ts';
+import * as jacobians from './functions/jacobians.ts';
 import * as transforms from './functions/transforms.ts';
 import { checkpoint as checkpointOf, type CheckpointOptions } from './functions/calls.ts';
 import { DeviceArray } from './api/array.ts';
@@ -195,13 +196,13 @@ export const vmap = transform(
   f: F,
   inAxes?: number | readonly transforms.Axes[] | transforms.VmapOptions,
 ) => (...args: Parameters<F>) => ReturnType<F>;
-export const jacfwd = transform(transforms.jacfwd) as <F extends AnyFunction>(
+export const jacfwd = transform(jacobians.jacfwd) as <F extends AnyFunction>(
   f: F,
   options?: { readonly argnums?: number },
 ) => (...args: Parameters<F>) => ReturnType<F>;
-export const jacrev = transform(transforms.jacrev) as typeof jacfwd;
+export const jacrev = transform(jacobians.jacrev) as typeof jacfwd;
 export const jacobian = jacrev;
-export const hessian = transform(transforms.hessian) as typeof jacfwd;
+export const hessian = transform(jacobians.hessian) as typeof jacfwd;
 export const checkpoint = transform(
   checkpointOf as (f: (...args: unknown[]) => unknown, options?: CheckpointOptions) => (...args: unknown[]) => unknown,
 ) as <F extends AnyFunction>(f: F, options?: CheckpointOptions) => F;

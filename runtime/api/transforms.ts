@@ -11,6 +11,7 @@ import { flatten, leafPaths, rebuild } from '../core/tree.ts';
 import { optionsOf } from '../ops/options.ts';
 import type { Array } from '../ops/value.ts';
 import * as calls from '../functions/calls.ts';
+import * as jacobians from '../functions/jacobians.ts';
 import { overLanes } from '../functions/lanes.ts';
 import * as residuals from '../functions/residuals.ts';
 import type { SavedResidual } from '../functions/residuals.ts';
@@ -157,16 +158,34 @@ export function linearize<A extends unknown[], R>(
 ): [R, (...tangents: A) => R] {
   return f.linearize(fn as unknown as Call, primals, options) as [R, (...tangents: A) => R];
 }
-type OfArrays<A extends unknown[]> = (...args: A) => Array;
-/** All partial derivatives by forward mode: good for few inputs. */
-export const jacfwd = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> =>
-  f.jacfwd(fn as unknown as Call, options) as unknown as OfArrays<A>;
+/** In the place of each array of the result a tree of the argument's form (of several arguments: a list of their trees). */
+type Derivatives<R, P> = R extends Array ? P : { readonly [K in keyof R]: Derivatives<R[K], P> };
+type By<A extends unknown[], N> = N extends number ? A[N] : { readonly [K in keyof N]: N[K] extends number ? A[N[K]] : never };
+interface DerivativeOptions<N, X extends boolean> {
+  /** Which arguments to differentiate by; 0 unless given. */
+  readonly argnums?: N;
+  /** The function returns [result, rest]; the rest is passed on. */
+  readonly hasAux?: X;
+}
+interface Derivative {
+  <A extends unknown[], R, const N extends number | readonly number[] = 0>(
+    fn: (...args: A) => R,
+    options?: DerivativeOptions<N, false>,
+  ): (...args: A) => Derivatives<R, By<A, N>>;
+  <A extends unknown[], R, X, const N extends number | readonly number[] = 0>(
+    fn: (...args: A) => readonly [R, X],
+    options: DerivativeOptions<N, true>,
+  ): (...args: A) => [Derivatives<R, By<A, N>>, X];
+}
+/** All partial derivatives by forward mode: good for few inputs. Shape: the result's, then the argument's. */
+export const jacfwd: Derivative = (fn: unknown, options?: object) => jacobians.jacfwd(fn as Call, options) as never;
 /** All partial derivatives by reverse mode: good for few results. */
-export const jacrev = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> =>
-  f.jacrev(fn as unknown as Call, options) as unknown as OfArrays<A>;
-/** Second derivatives. */
-export const hessian = <A extends unknown[]>(fn: OfArrays<A>, options: { readonly argnums?: number } = {}): OfArrays<A> =>
-  f.hessian(fn as unknown as Call, options) as unknown as OfArrays<A>;
+export const jacrev: Derivative = (fn: unknown, options?: object) => jacobians.jacrev(fn as Call, options) as never;
+/** Second derivatives: of a function of trees a tree of trees. */
+export const hessian = <A extends unknown[], const N extends number | readonly number[] = 0>(
+  fn: (...args: A) => Array,
+  options?: { readonly argnums?: N },
+): ((...args: A) => Derivatives<By<A, N>, By<A, N>>) => jacobians.hessian(fn as unknown as Call, options) as never;
 
 type Typed<A extends unknown[], R> = (...args: A) => R;
 /** A function whose gradient is given by `defvjp(forward, backward)`. */

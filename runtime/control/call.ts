@@ -6,6 +6,7 @@
  */
 import type { KnownAval } from '../core/aval.ts';
 import { isFloat } from '../core/dtype.ts';
+import { typeError } from '../core/errors.ts';
 import { inRole } from '../core/interpreter.ts';
 import type { Equation, Parameters, Program, Variable } from '../core/program.ts';
 import { applyAll, type Entry } from '../ops/apply.ts';
@@ -118,103 +119,123 @@ function batchedBody(
   return { program, out };
 }
 
-/**
- * A function with its own reverse mode. Parameters: { body, forward, backward, results }: `forward` takes the inputs and
- * returns the results and residuals; `backward` takes residuals and cotangents and returns a cotangent for each input that is a float.
- */
-export const ownGradientEntry: Entry = {
+/** The programs of a function's own reverse mode: made at the call, or when somebody differentiates. */
+export interface GradientRules {
+  /** Inputs -> results, then residuals. */
+  readonly forward: () => TracedProgram;
+  /** Residuals, then cotangents -> a cotangent for each float among the inputs after the constants. */
+  readonly backward: () => TracedProgram;
+}
+/** How many leading operands are captured: nobody can differentiate by them, since the rule doesn't say how. */
+interface OwnCall {
+  readonly name: string;
+  readonly constants: number;
+}
+
+/** A function with its own reverse mode. Operands: what it captured, then its inputs. Parameters: { body }. */
+export const ownGradient = (rules: GradientRules, call: OwnCall): Entry => ({
   id: 'ownGradient',
   summary: 'A function with a gradient of its own.',
   infer: (_inputs, parameters) => resultsOfBody(parameters),
   body: { kind: 'control', form: callForm },
   effects: borrows,
-  differentiated: (operands, parameters) => {
-    const count = parameters['results'] as number;
-    const outputs = evaluate(bodyOf(parameters, 'forward'), operands);
+  differentiated: (operands, parameters, active) => {
+    refuseCaptured(active, call);
+    const count = bodyOf(parameters, 'body').outputs.length;
+    const outputs = evaluate(rules.forward(), operands);
     const results = outputs.slice(0, count);
     return {
       results,
       pull: (cotangents) => {
         const arriving = results.map((x, k) => cotangents[k] ?? zeros({ shape: x.shape, dtype: x.dtype }));
-        const leaving = evaluate(bodyOf(parameters, 'backward'), [...outputs.slice(count), ...arriving]);
+        const leaving = evaluate(rules.backward(), [...outputs.slice(count), ...arriving]);
         let next = 0;
-        return operands.map((x) => (isFloat(x.dtype) ? leaving[next++] : undefined));
+        return operands.map((x, k) => (k >= call.constants && isFloat(x.dtype) ? leaving[next++] : undefined));
       },
     };
   },
+  pushed: () => {
+    throw typeError(`\`${call.name}\` has a gradient of its own, and no tangent: forward mode needs customJvp`);
+  },
   batch: (operands, axes, parameters, size, axisName) => {
-    const all = operands.map((): number => 0);
-    const moved = operands.map((x, k) => withAxisAt(x, axes[k], 0, size));
-    const body = batchedBody(bodyOf(parameters, 'body'), all, size, axisName, true).program;
-    const forwardBody = batchedBody(bodyOf(parameters, 'forward'), all, size, axisName, true).program;
-    const backward = bodyOf(parameters, 'backward');
-    const backwardBody = batchedBody(
-      backward,
-      backward.inputs.map(() => 0),
-      size,
-      axisName,
-      true,
-    ).program;
-    const results = applyAll(ownGradientEntry, moved, {
-      body: body as Program,
-      forward: forwardBody as Program,
-      backward: backwardBody as Program,
-      results: parameters['results'],
-    });
-    return { results, axes: results.map(() => 0) };
+    const whole = (program: TracedProgram): TracedProgram => wholeBatch(program, size, axisName);
+    const entry = ownGradient({ forward: () => whole(rules.forward()), backward: () => whole(rules.backward()) }, call);
+    return batchedCall(entry, operands, axes, whole(bodyOf(parameters, 'body')), size);
   },
   flops: () => 1,
   overwrites: [],
+});
+
+/** The program of a function's own forward mode: inputs, then tangents of the floats after the constants -> results, then their tangents. */
+export type TangentRule = () => TracedProgram;
+
+/** A function with its own forward mode. Operands: what it captured, then its inputs. Parameters: { body }. */
+export const ownTangent = (rule: TangentRule, call: OwnCall): Entry => {
+  const floatsOf = (operands: readonly Value[]) =>
+    operands.flatMap((x, k) => (k >= call.constants && isFloat(x.dtype) ? [{ k, still: zeros({ shape: x.shape, dtype: x.dtype }) }] : []));
+  return {
+    id: 'ownTangent',
+    summary: 'A function with a tangent of its own.',
+    infer: (_inputs, parameters) => resultsOfBody(parameters),
+    body: { kind: 'control', form: callForm },
+    effects: borrows,
+    pushed: (operands, tangents) => {
+      refuseCaptured(
+        tangents.map((tangent) => tangent !== undefined),
+        call,
+      );
+      const moving = floatsOf(operands).map(({ k, still }) => tangents[k] ?? still);
+      const outputs = evaluate(rule(), [...operands, ...moving]);
+      return { results: outputs.slice(0, outputs.length / 2), tangents: outputs.slice(outputs.length / 2) };
+    },
+    // The tangent program is linear in the tangents, so its gradient at zero tangents is the transpose.
+    differentiated: (operands, _parameters, active) => {
+      refuseCaptured(active, call);
+      const floats = floatsOf(operands);
+      const { results, pull } = forward(
+        rule(),
+        [...operands, ...floats.map(({ still }) => still)],
+        [...operands.map(() => false), ...floats.map(({ k }) => active[k]!)],
+      );
+      const count = results.length / 2;
+      return {
+        results: results.slice(0, count),
+        pull: (cotangents) => {
+          const leaving = pull([...cotangents.map(() => undefined), ...cotangents]).slice(operands.length);
+          const cotangentAt = new Map(floats.map(({ k }, n) => [k, leaving[n]]));
+          return operands.map((_, k) => cotangentAt.get(k));
+        },
+      };
+    },
+    batch: (operands, axes, parameters, size, axisName) => {
+      const whole = (program: TracedProgram): TracedProgram => wholeBatch(program, size, axisName);
+      const entry = ownTangent(() => whole(rule()), call);
+      return batchedCall(entry, operands, axes, whole(bodyOf(parameters, 'body')), size);
+    },
+    flops: () => 1,
+    overwrites: [],
+  };
 };
 
-/** A function with its own forward mode. Parameters: { body, tangent }: `tangent` takes inputs and the tangents of the float ones, and returns results and their tangents. */
-export const ownTangentEntry: Entry = {
-  id: 'ownTangent',
-  summary: 'A function with a tangent of its own.',
-  infer: (_inputs, parameters) => resultsOfBody(parameters),
-  body: { kind: 'control', form: callForm },
-  effects: borrows,
-  pushed: (operands, tangents, parameters) => {
-    const moving = operands.flatMap((x, k) => (isFloat(x.dtype) ? [tangents[k] ?? zeros({ shape: x.shape, dtype: x.dtype })] : []));
-    const outputs = evaluate(bodyOf(parameters, 'tangent'), [...operands, ...moving]);
-    return { results: outputs.slice(0, outputs.length / 2), tangents: outputs.slice(outputs.length / 2) };
-  },
-  // The tangent program is linear in the tangents, so its gradient at zero tangents is the transpose.
-  differentiated: (operands, parameters, active) => {
-    const program = bodyOf(parameters, 'tangent');
-    const floats = operands.flatMap((x, k) => (isFloat(x.dtype) ? [{ x, k }] : []));
-    const still = floats.map(({ x }) => zeros({ shape: x.shape, dtype: x.dtype }));
-    const { results, pull } = forward(
-      program,
-      [...operands, ...still],
-      [...operands.map(() => false), ...floats.map(({ k }) => active[k]!)],
+/** A program over a batch of all its inputs. */
+const wholeBatch = (program: TracedProgram, size: number, axisName: string | undefined): TracedProgram =>
+  batchedBody(
+    program,
+    program.inputs.map(() => 0),
+    size,
+    axisName,
+    true,
+  ).program;
+
+function batchedCall(entry: Entry, operands: readonly Value[], axes: readonly (number | undefined)[], body: TracedProgram, size: number) {
+  const moved = operands.map((x, k) => withAxisAt(x, axes[k], 0, size));
+  const results = applyAll(entry, moved, { body: body as Program });
+  return { results, axes: results.map(() => 0) };
+}
+
+function refuseCaptured(active: readonly boolean[], { name, constants }: OwnCall): void {
+  if (active.slice(0, constants).includes(true))
+    throw typeError(
+      `\`${name}\` has a derivative of its own, which says how to differentiate by its arguments, and it closes over an array that is differentiated: pass that array as an argument`,
     );
-    const count = results.length / 2;
-    return {
-      results: results.slice(0, count),
-      pull: (cotangents) => {
-        const leaving = pull([...cotangents.map(() => undefined), ...cotangents]).slice(operands.length);
-        let next = 0;
-        return operands.map((x) => (isFloat(x.dtype) ? leaving[next++] : undefined));
-      },
-    };
-  },
-  batch: (operands, axes, parameters, size, axisName) => {
-    const moved = operands.map((x, k) => withAxisAt(x, axes[k], 0, size));
-    const whole = (program: TracedProgram): Program =>
-      batchedBody(
-        program,
-        program.inputs.map(() => 0),
-        size,
-        axisName,
-        true,
-      ).program as Program;
-    const results = applyAll(ownTangentEntry, moved, {
-      body: whole(bodyOf(parameters, 'body')),
-      tangent: whole(bodyOf(parameters, 'tangent')),
-    });
-    return { results, axes: results.map(() => 0) };
-  },
-  flops: () => 1,
-  overwrites: [],
-};
+}

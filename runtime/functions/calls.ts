@@ -13,7 +13,8 @@ import { apply, applyAll, lift, type ArrayLike } from '../ops/apply.ts';
 import { optionsOf } from '../ops/options.ts';
 import { Value } from '../ops/value.ts';
 import { closeTogether } from '../control/bodies.ts';
-import { checkpointEntry, ownGradientEntry, ownTangentEntry, type Policy } from '../control/call.ts';
+import { checkpointEntry, ownGradient, ownTangent, type Policy } from '../control/call.ts';
+import type { TracedProgram } from '../ir/eval.ts';
 import { asValue, asWhole, knownAvalOf, trace } from '../trace/trace.ts';
 import { named, nameOf, type Call } from './transforms.ts';
 
@@ -114,10 +115,14 @@ function bodyOf(f: Call, withLeaves: (leaves: readonly Value[]) => readonly unkn
   return { body, structure };
 }
 
-/** A function whose reverse mode is given by `defvjp`. */
+/**
+ * A function whose reverse mode is given by `defvjp`. A rule may call the function itself: its derivative is traced when
+ * somebody asks for it, so derivatives of any order end.
+ */
 export function customVjp(f: Call): WithGradient {
   functionArg('customVjp', 'its function', f);
   let rules: { readonly forward: Call; readonly backward: (residuals: unknown, cotangents: unknown) => readonly unknown[] } | undefined;
+  const tracing = onceAtATime();
   const call = (...args: unknown[]): unknown => {
     if (rules === undefined) throw typeError(`\`${nameOf(f)}\` has no gradient yet: call defvjp(forward, backward) first`);
     const { forward, backward } = rules;
@@ -130,37 +135,44 @@ export function customVjp(f: Call): WithGradient {
         const { body, structure } = bodyOf(f, withLeaves, avals);
         result = structure;
         let residuals: Structure | undefined;
-        const forwardBody = trace(
-          `${nameOf(f)} forward`,
-          (leaves) => {
-            const [out, kept] = forward(...withLeaves(leaves)) as readonly [unknown, unknown];
-            const stored = leavesOf(kept, 'residual');
-            residuals = stored.structure;
-            return [...leavesOf(out, 'result').values, ...stored.values];
+        let kept: readonly KnownAval[] = [];
+        const forwardBody = (): TracedProgram =>
+          tracing.during(() => {
+            const program = trace(
+              `${nameOf(f)} forward`,
+              (leaves) => {
+                const [out, own] = forwardResult(f, forward(...withLeaves(leaves)));
+                const stored = leavesOf(own, 'residual');
+                residuals = stored.structure;
+                return [...leavesOf(out, 'result').values, ...stored.values];
+              },
+              avals,
+            );
+            kept = program.outputs.slice(body.outputs.length).map((atom) => atom.aval);
+            return program;
+          });
+        const backwardBody = (): TracedProgram =>
+          tracing.during(() =>
+            trace(
+              `${nameOf(f)} backward`,
+              (leaves) => {
+                const stored = leafCount(residuals!);
+                const cotangents = backward(rebuild(residuals!, leaves.slice(0, stored)), rebuild(structure!, leaves.slice(stored)));
+                return cotangentLeaves(args, cotangents, values);
+              },
+              [...kept, ...body.outputs.map((atom) => atom.aval)],
+            ),
+          );
+        const { programs, constants } = tracing.running ? closedAlone(body) : closedWith(body, forwardBody());
+        const early = programs.rule === undefined ? undefined : backwardOf(f, backwardBody());
+        const entry = ownGradient(
+          {
+            forward: () => programs.rule ?? withIdleConstants(forwardBody(), constants),
+            backward: () => early ?? backwardBody(),
           },
-          avals,
+          { name: nameOf(f), constants: constants.length },
         );
-        const count = body.outputs.length;
-        const backwardBody = trace(
-          `${nameOf(f)} backward`,
-          (leaves) => {
-            const stored = leafCount(residuals!);
-            const cotangents = backward(rebuild(residuals!, leaves.slice(0, stored)), rebuild(structure!, leaves.slice(stored)));
-            return cotangentLeaves(args, cotangents, values);
-          },
-          [...forwardBody.outputs.slice(count), ...body.outputs].map((atom) => atom.aval),
-        );
-        const { constants, bodies } = closeTogether([body, forwardBody]);
-        const lone = closeTogether([backwardBody]);
-        if (lone.constants.length > 0)
-          throw typeError(`the backward rule of \`${nameOf(f)}\` closes over arrays: return them from the forward rule as residuals`);
-        const zerosForConstants = withConstantCotangents(lone.bodies[0]!, constants);
-        return applyAll(ownGradientEntry, [...constants, ...operands], {
-          body: bodies[0] as Program,
-          forward: bodies[1] as Program,
-          backward: zerosForConstants as Program,
-          results: count,
-        });
+        return applyAll(entry, [...constants, ...operands], { body: programs.body as Program });
       },
       values,
     );
@@ -168,10 +180,64 @@ export function customVjp(f: Call): WithGradient {
   };
   return Object.assign(named(nameOf(f), call), {
     defvjp: (forward: Call, backward: (residuals: unknown, cotangents: unknown) => readonly unknown[]) => {
+      functionArg('defvjp', 'the forward rule', forward);
+      functionArg('defvjp', 'the backward rule', backward);
       rules = { forward, backward };
     },
   });
 }
+
+function forwardResult(f: Call, result: unknown): readonly [unknown, unknown] {
+  if (!Array.isArray(result) || result.length !== 2)
+    throw argumentWrong(
+      `defvjp of ${nameOf(f)}`,
+      `a forward rule that returns ${describe(result)}`,
+      'return [the result, what the backward rule needs]',
+    );
+  return result as unknown as readonly [unknown, unknown];
+}
+function backwardOf(f: Call, backward: TracedProgram): TracedProgram {
+  if (backward.captures.length > 0)
+    throw typeError(`the backward rule of \`${nameOf(f)}\` closes over arrays: return them from the forward rule as residuals`);
+  return backward;
+}
+
+/** Says whether a rule is being traced: a call of its own function meanwhile gets its derivative later. */
+function onceAtATime() {
+  let depth = 0;
+  return {
+    get running() {
+      return depth > 0;
+    },
+    during<T>(run: () => T): T {
+      depth++;
+      try {
+        return run();
+      } finally {
+        depth--;
+      }
+    },
+  };
+}
+
+interface ClosedCall {
+  readonly programs: { readonly body: TracedProgram; readonly rule: TracedProgram | undefined };
+  readonly constants: readonly Value[];
+}
+/** The body, and its rule with the same captures in front. */
+function closedWith(body: TracedProgram, rule: TracedProgram): ClosedCall {
+  const { constants, bodies } = closeTogether([body, rule]);
+  return { programs: { body: bodies[0]!, rule: bodies[1]! }, constants };
+}
+function closedAlone(body: TracedProgram): ClosedCall {
+  const { constants, bodies } = closeTogether([body]);
+  return { programs: { body: bodies[0]!, rule: undefined }, constants };
+}
+/** The program with inputs in front that it doesn't read. */
+const withIdleConstants = (program: TracedProgram, constants: readonly Value[]): TracedProgram => ({
+  ...program,
+  inputs: [...constants.map((x) => ({ aval: knownAvalOf(x) })), ...program.inputs],
+});
 
 /** Cotangents per array leaf that is a float, in order; missing ones are zero. */
 function cotangentLeaves(args: readonly unknown[], cotangents: readonly unknown[], values: readonly Value[]): readonly Value[] {
@@ -185,28 +251,17 @@ function cotangentLeaves(args: readonly unknown[], cotangents: readonly unknown[
   return values.flatMap((x, k) => (isFloat(x.dtype) ? [own[k] ?? x.zerosLike()] : []));
 }
 
-/** Captured constants have no cotangent of their own: zeros. */
-function withConstantCotangents(backward: ReturnType<typeof trace>, constants: readonly Value[]): ReturnType<typeof trace> {
-  const floats = constants.filter((x) => isFloat(x.dtype));
-  if (floats.length === 0) return backward;
-  const zeroOutputs = trace('zeros', () => floats.map((x) => x.zerosLike()), []);
-  return {
-    ...backward,
-    equations: [...zeroOutputs.equations, ...backward.equations],
-    outputs: [...zeroOutputs.outputs, ...backward.outputs],
-  };
-}
-
 export interface WithTangent {
   (...args: unknown[]): unknown;
   /** `rule(primals, tangents)` returns [result, its tangent]. */
   defjvp(rule: (primals: readonly unknown[], tangents: readonly unknown[]) => readonly [unknown, unknown]): void;
 }
 
-/** A function whose forward mode, and by transposing it also reverse mode, is given by `defjvp`. */
+/** A function whose forward mode, and by transposing it also reverse mode, is given by `defjvp`. The rule may call the function itself. */
 export function customJvp(f: Call): WithTangent {
   functionArg('customJvp', 'its function', f);
   let rule: ((primals: readonly unknown[], tangents: readonly unknown[]) => readonly [unknown, unknown]) | undefined;
+  const tracing = onceAtATime();
   const call = (...args: unknown[]): unknown => {
     if (rule === undefined) throw typeError(`\`${nameOf(f)}\` has no tangent yet: call defjvp(rule) first`);
     const own = rule;
@@ -219,20 +274,26 @@ export function customJvp(f: Call): WithTangent {
         const { body, structure } = bodyOf(f, withLeaves, avals);
         result = structure;
         const floats = avals.filter((aval) => isFloat(aval.dtype));
-        const tangent = trace(
-          `${nameOf(f)} tangent`,
-          (leaves) => {
-            const primals = leaves.slice(0, avals.length);
-            let next = avals.length;
-            const moving = primals.map((x) => (isFloat(x.dtype) ? leaves[next++]! : x.zerosLike()));
-            const [out, outTangent] = own(withLeaves(primals), withLeaves(moving));
-            return [...leavesOf(out, 'result').values, ...leavesOf(outTangent, 'tangent').values];
-          },
-          [...avals, ...floats],
-        );
-        const { constants, bodies } = closeTogether([body, tangent]);
-        const withIdle = idleTangents(bodies[1]!, constants, avals.length);
-        return applyAll(ownTangentEntry, [...constants, ...operands], { body: bodies[0] as Program, tangent: withIdle as Program });
+        const tangentBody = (): TracedProgram =>
+          tracing.during(() =>
+            trace(
+              `${nameOf(f)} tangent`,
+              (leaves) => {
+                const primals = leaves.slice(0, avals.length);
+                let next = avals.length;
+                const moving = primals.map((x) => (isFloat(x.dtype) ? leaves[next++]! : x.zerosLike()));
+                const [out, outTangent] = own(withLeaves(primals), withLeaves(moving));
+                return [...leavesOf(out, 'result').values, ...leavesOf(outTangent, 'tangent').values];
+              },
+              [...avals, ...floats],
+            ),
+          );
+        const { programs, constants } = tracing.running ? closedAlone(body) : closedWith(body, tangentBody());
+        const entry = ownTangent(() => programs.rule ?? withIdleConstants(tangentBody(), constants), {
+          name: nameOf(f),
+          constants: constants.length,
+        });
+        return applyAll(entry, [...constants, ...operands], { body: programs.body as Program });
       },
       values,
     );
@@ -240,14 +301,8 @@ export function customJvp(f: Call): WithTangent {
   };
   return Object.assign(named(nameOf(f), call), {
     defjvp: (given: typeof rule) => {
+      functionArg('defjvp', 'the rule', given);
       rule = given;
     },
   });
-}
-
-/** The tangent body also takes tangents of captured constants, and ignores them. */
-function idleTangents(body: ReturnType<typeof trace>, constants: readonly Value[], primals: number): ReturnType<typeof trace> {
-  const lead = constants.length + primals;
-  const idle = constants.filter((x) => isFloat(x.dtype)).map((x) => ({ aval: knownAvalOf(x) }));
-  return { ...body, inputs: [...body.inputs.slice(0, lead), ...idle, ...body.inputs.slice(lead)] };
 }

@@ -12,14 +12,14 @@ import type { Program } from '../core/program.ts';
 import { flatten, leafCount, leafPaths, printStructure, rebuild, type Structure } from '../core/tree.ts';
 import { axisOf } from '../ops/family.ts';
 import { optionsOf } from '../ops/options.ts';
-import { full, iota, sameShape } from '../ops/shape.ts';
+import { full, sameShape } from '../ops/shape.ts';
 import { Value } from '../ops/value.ts';
 import { printProgram } from '../ir/print.ts';
 import { asValue, asWhole, closed, knownAvalOf, runProgram, trace } from '../trace/trace.ts';
 import { forward, zeros } from '../transforms/grad.ts';
 import { pushForward } from '../transforms/jvp.ts';
 import { batchProgram, withAxisAt } from '../transforms/batch.ts';
-import { residualValues, splitBackward, splitForward, type Split } from '../transforms/linearize.ts';
+import { residualValues, splitBackward, splitForward } from '../transforms/linearize.ts';
 import type { TracedProgram } from '../ir/eval.ts';
 import { TreeDef } from './tree.ts';
 
@@ -89,14 +89,9 @@ function valuesAndGradients(
   withValue: boolean,
 ): { readonly value: unknown; readonly gradients: readonly unknown[] } {
   const { argnums = 0, hasAux = false } = options;
-  const positions = typeof argnums === 'number' ? [argnums] : argnums;
+  const positions = positionsOf(`grad of ${nameOf(f)}`, argnums, args);
   const chosen = choose(args, positions, argumentName);
-  chosen.values.forEach((x, k) => {
-    if (!isFloat(x.dtype))
-      throw typeError(
-        `grad of \`${nameOf(f)}\`: ${chosen.paths[k]!} is ${printAval(x.aval)}, and only floats have gradients; leave it out of argnums or convert it`,
-      );
-  });
+  floatsOnly(`grad of \`${nameOf(f)}\``, chosen);
   let result: Structure | undefined;
   const outputs = asWhole(
     `grad ${nameOf(f)}`,
@@ -122,6 +117,29 @@ function valuesAndGradients(
   return { value: rebuild(result!, all.slice(0, count)), gradients: positions.map((position) => gradients[position]) };
 }
 
+/** Positions of arguments; negative ones count from the end. */
+export function positionsOf(operation: string, argnums: number | readonly number[], args: readonly unknown[]): readonly number[] {
+  return (typeof argnums === 'number' ? [argnums] : argnums).map((position) => {
+    const own = position < 0 ? position + args.length : position;
+    if (own < 0 || own >= args.length)
+      throw argumentWrong(
+        operation,
+        `argnums ${position} and ${args.length} arguments`,
+        `it is from ${-args.length} to ${args.length - 1}`,
+      );
+    return own;
+  });
+}
+/** What can be differentiated by. */
+export function floatsOnly(operation: string, chosen: Chosen): void {
+  chosen.values.forEach((x, k) => {
+    if (!isFloat(x.dtype))
+      throw typeError(
+        `${operation}: ${chosen.paths[k]!} is ${printAval(x.aval)}, and only floats have gradients; leave it out of argnums or convert it`,
+      );
+  });
+}
+
 function checkLoss(f: Call, structure: Structure, program: TracedProgram, hasAux: boolean): void {
   const single =
     structure.kind === 'leaf' ||
@@ -143,12 +161,12 @@ function checkLoss(f: Call, structure: Structure, program: TracedProgram, hasAux
     );
 }
 
-const oneOrAll = (gradients: readonly unknown[], options: GradOptions): unknown =>
+export const oneOrAll = (gradients: readonly unknown[], options: Pick<GradOptions, 'argnums'>): unknown =>
   typeof (options.argnums ?? 0) === 'number' ? gradients[0] : gradients;
 
 const gradDefaults: GradOptions = { argnums: 0, hasAux: false };
 /** Options of a gradient, for a function that is one. */
-function gradOptions(operation: string, f: Call, options: GradOptions): GradOptions {
+export function gradOptions(operation: string, f: Call, options: GradOptions): GradOptions {
   functionArg(operation, 'its function', f);
   const given = optionsOf(operation, options, gradDefaults);
   const list = typeof given.argnums === 'number' ? [given.argnums] : given.argnums;
@@ -187,7 +205,7 @@ export const named = <F extends (...args: never[]) => unknown>(name: string, f: 
 const every = (args: readonly unknown[]): readonly number[] => args.map((_, k) => k);
 
 /** A program of all arguments, closed; constants come first. */
-function closedProgram(
+export function closedProgram(
   f: Call,
   chosen: Chosen,
 ): { readonly program: TracedProgram; readonly constants: readonly Value[]; readonly result: Structure } {
@@ -282,85 +300,6 @@ export function linearize(f: Call, primals: readonly unknown[], options: AuxOpti
   };
   return [out, Object.assign(push, { dispose: disposer(residuals, chosen.values) }), ...aux];
 }
-
-/** Rows of the identity in the shape of `x`: one direction per element. */
-const directions = (x: KnownAval): Value => {
-  const count = x.shape.reduce((a, b) => a * b, 1);
-  return iota([count, count], 0, 'int32')
-    .equal(iota([count, count], 1, 'int32'))
-    .astype(x.dtype)
-    .reshape([count, ...x.shape]);
-};
-
-interface JacobianOptions {
-  readonly argnums?: number;
-}
-
-function jacobian(f: Call, options: JacobianOptions, args: readonly unknown[], kind: 'forward' | 'reverse'): unknown {
-  const position = optionsOf(kind === 'forward' ? 'jacfwd' : 'jacrev', options, { argnums: 0 }).argnums;
-  const chosen = choose(args, [position], argumentName);
-  if (chosen.values.length !== 1)
-    throw typeError(`${kind === 'forward' ? 'jacfwd' : 'jacrev'} of \`${nameOf(f)}\`: argument ${position} has to be one array`);
-  let result: Structure | undefined;
-  const outputs = asWhole(
-    `jacobian ${nameOf(f)}`,
-    ([x]) => {
-      const { program, constants, result: structure } = closedProgram(f, chosen);
-      result = structure;
-      const wanted = [...constants.map(() => false), true];
-      const inputs = [...constants, x!];
-      if (kind === 'forward') {
-        const split = splitForward(program, wanted);
-        const { residuals } = ran(split, inputs);
-        const { results, axes } = batchProgram(
-          split.linear,
-          [...residuals, directions(knownAvalOf(x!))],
-          [...residuals.map(() => undefined), 0],
-          x!.size,
-        );
-        return results.map((y, k) => {
-          const front = withAxisAt(y, axes[k], 0, x!.size);
-          return front.moveAxis(0, front.ndim - 1).reshape([...front.shape.slice(1), ...x!.shape]);
-        });
-      }
-      const split = splitBackward(program, wanted);
-      const { residuals, outputs: values } = ran(split, inputs);
-      const moving = split.moving.flatMap((moves, k) => (moves ? [k] : []));
-      return program.outputs.map((atom, k) => {
-        if (!moving.includes(k)) return full([...atom.aval.shape, ...x!.shape], 0, x!.dtype);
-        const y = knownAvalOf(values[k]!);
-        const count = y.shape.reduce((a, b) => a * b, 1);
-        const cotangents = moving.map((other) => (other === k ? directions(y) : zeros(knownAvalOf(values[other]!))));
-        const { results, axes } = batchProgram(
-          split.linear,
-          [...residuals, ...cotangents],
-          [...residuals.map(() => undefined), ...moving.map((other) => (other === k ? 0 : undefined))],
-          count,
-        );
-        return withAxisAt(results[0]!, axes[0], 0, count).reshape([...y.shape, ...x!.shape]);
-      });
-    },
-    chosen.values,
-  );
-  return rebuild(result!, outputs);
-}
-function ran(split: Split, inputs: readonly Value[]): { readonly residuals: readonly Value[]; readonly outputs: readonly Value[] } {
-  const outputs = runProgram(split.forward, inputs);
-  return { outputs, residuals: residualValues(split.residuals, inputs, outputs) };
-}
-
-/** All partial derivatives, by forward mode: good for few inputs. Shape: result's, then argument's. */
-export function jacfwd(f: Call, options: JacobianOptions = {}): Call {
-  functionArg('jacfwd', 'its function', f);
-  return named(`jacfwd ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'forward'));
-}
-/** All partial derivatives, by reverse mode: good for few results. */
-export function jacrev(f: Call, options: JacobianOptions = {}): Call {
-  functionArg('jacrev', 'its function', f);
-  return named(`jacrev ${nameOf(f)}`, (...args) => jacobian(f, options, args, 'reverse'));
-}
-/** Second derivatives. */
-export const hessian = (f: Call, options: JacobianOptions = {}): Call => jacfwd(jacrev(f, options), options);
 
 export type Axes = number | null | { readonly [name: string]: Axes } | readonly Axes[];
 export interface VmapOptions {

@@ -250,7 +250,8 @@ export async function load(url: string, context: unknown, nextLoad: NextLoad): P
 
 function withAdditions(loaded: Loaded, url: string): Loaded {
   if (loaded.format === 'module-typescript') return withChange(loaded, (source) => changedTypes(source, url), 'module');
-  if (loaded.format !== 'module') return loaded;
+  // CommonJS comes with its text only where a loader of the program made it; all else is met when it is compiled.
+  if (loaded.format !== 'module' && loaded.format !== 'commonjs') return loaded;
   return withChange(loaded, (source) => (isUntranslated(source, url) ? undefined : changed(source, url)));
 }
 
