@@ -63,6 +63,7 @@ export function named(life: Life, id?: ObjectId): Named {
     library: life.library,
     words: wordsOf(life.library),
     ...(life.name === undefined ? {} : { name: life.name }),
+    ...(byId.get(life.library)?.unscoped?.includes(life.typeName ?? '') === true ? { unscoped: true as const } : {}),
     ...(life.made === undefined ? {} : { made: life.made }),
   };
 }

@@ -122,7 +122,7 @@ function settle(
       ),
     );
   }
-  engine.later(state, target, site.span, howCalled(site.event, args));
+  engine.later(state, target, site.span, howCalled(state, site.event, args));
   if (receiver !== undefined && !givesValue && promise?.shape === 'promise') return returned(state, receiver);
   return returned(
     state,

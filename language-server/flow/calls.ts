@@ -13,7 +13,7 @@ import { environmentOfClass, memberOf } from './properties.ts';
 import { noteFreed } from './freed.ts';
 import { libraryCall } from './library-calls.ts';
 import { members } from './collections.ts';
-import { cells, listeners, routes } from '../libraries/standard.ts';
+import { cells, effects, listeners, routes } from '../libraries/standard.ts';
 import { isScopeName, looseScope } from './scopes.ts';
 import type { State } from './state.ts';
 import { anonymous, closureValue, hostValue, undefinedValue, type Node, type Value } from './values.ts';
@@ -227,9 +227,11 @@ const nameOfCallee = (event: CallEvent | undefined): string =>
       : '';
 
 /** What a call is given is called some time, or again and again where the call registers it. */
-export function howCalled(event: CallEvent | undefined, args: readonly Value[]): 'once' | 'often' {
+export function howCalled(state: State, event: CallEvent | undefined, args: readonly Value[]): 'once' | 'often' {
   const name = nameOfCallee(event);
-  const [first] = args;
+  const [first, watched] = args;
+  const fixed = state.node(watched);
+  if (effects.has(name)) return fixed?.shape === 'list' && members(fixed).length === 0 ? 'once' : 'often';
   const isRoute = routes.has(name) && first?.kind === 'literal' && typeof first.value === 'string' && first.value.startsWith('/');
   return listeners.has(name) || isRoute ? 'often' : 'once';
 }
@@ -264,7 +266,7 @@ export function unknownCall(
   for (const argument of args) {
     escape(engine, state, argument, site.span);
     if (pieces) engine.collector.skip(engine.project, argument);
-    else engine.later(state, argument, site.span, howCalled(site.event, args));
+    else engine.later(state, argument, site.span, howCalled(state, site.event, args));
   }
   engine.collector.silent('unknown call');
   const value =

@@ -184,6 +184,16 @@ export function collectionCall(
         const pool = node.pool;
         state.change(target.id, { pool: [] });
         lostBy(engine, state, pool, site.span, 'deleted');
+      } else if (name.startsWith('Map') && key.startsWith('[')) {
+        // Under a key that nobody knows lies the one member there is, if one does.
+        const all = [...node.fields].filter(([named, member]) => named.startsWith('[') && member.kind === 'object');
+        const [only] = all;
+        if (only !== undefined && all.length === 1) {
+          const fields = new Map(node.fields);
+          fields.delete(only[0]);
+          state.change(target.id, { fields });
+          lostBy(engine, state, [only[1]], site.span, 'deleted');
+        }
       }
       return returned(state, host());
     }

@@ -40,6 +40,19 @@ export function emptiedInText(project: Project, homes: ReadonlySet<string>): Rea
   return found;
 }
 
+/** Libraries all of whose variables some text of the project frees at once. */
+export function clearedLibraries(project: Project): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const { id, freesUnscoped } of models)
+    for (const unit of freesUnscoped === undefined ? [] : project.units.values())
+      for (const { blocks } of unit.functions.values())
+        for (const { events } of blocks)
+          for (const event of events)
+            if (event.kind === 'call' && event.callee.kind === 'library' && event.callee.library === id)
+              if (freesUnscoped!.includes(event.callee.name)) found.add(id);
+  return found;
+}
+
 /** Locals that hold what a module's variable or a field of the object at hand holds. */
 function homesIn(fn: LoweredFunction): ReadonlyMap<Local, string> {
   const homes = new Map<Local, string>();

@@ -309,7 +309,9 @@ function methodsOf(project: Project, cls: LoweredClass): readonly LoweredFunctio
     const setters = Object.entries(at.setters).map(([name, id]) => [`set ${name}`, id] as const);
     for (const [name, id] of [...Object.entries(at.methods), ...Object.entries(at.getters), ...setters]) {
       const fn = project.function(id);
-      if (fn !== undefined && !found.has(name) && (fn.exported || !cls.exported)) found.set(name, fn);
+      // A class that a module keeps to itself hands its methods to those that extend it.
+      const inherited = at !== cls && !at.exported && fn?.private !== true;
+      if (fn !== undefined && !found.has(name) && (fn.exported || !cls.exported || inherited)) found.set(name, fn);
     }
   }
   return [...found.values()];

@@ -25,6 +25,8 @@ export interface Named {
   readonly library: string;
   /** What one calls it there (`tensor`), the verb that frees it, the words for copying and for a scope that frees. */
   readonly words: Words;
+  /** It outlives every scope: a variable. */
+  readonly unscoped?: true;
   /** Where it was made (absent when it came in from outside). */
   readonly made?: Span;
   /** Tells those apart that one place made together. */

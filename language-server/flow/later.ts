@@ -5,10 +5,11 @@
  * Depends on: losses, engine, state, values, walk.
  */
 import type { LoweredFunction } from '../lower/ir.ts';
+import { setLife } from './arrays.ts';
 import { reportLost } from './losses.ts';
 import { leaveUnseen } from './scopes.ts';
 import type { State } from './state.ts';
-import type { Later, Value } from './values.ts';
+import type { Later, Node, ObjectId, Value } from './values.ts';
 import type { Walker } from './walk.ts';
 
 const rounds = 6;
@@ -31,10 +32,13 @@ export function runLater(walker: Walker, state: State): readonly State[] {
         next.push(at);
         continue;
       }
+      const before = new Map(at.heap);
       const once = run(walker, at, entry, fn, '');
-      next.push(...once);
-      if (entry.how === 'often' && changesWhatStays(fn))
-        for (const after of once.slice(0, 2)) run(walker, after.fork(), entry, fn, ' again');
+      next.push(...once.map(({ state }) => state));
+      if (entry.how === 'often')
+        for (const { state, cleaned } of once.slice(0, 2))
+          if (changesWhatStays(fn) || leftMore(before, state))
+            for (const after of cleaned.slice(0, 2)) run(walker, after, entry, fn, ' again');
     }
     states = next.slice(0, 6);
     if (!any) break;
@@ -47,8 +51,24 @@ const changesWhatStays = (fn: LoweredFunction): boolean =>
     events.some((event) => event.kind === 'setOuter' || (event.kind === 'setProperty' && event.declares !== true)),
   );
 
-function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, again: string): readonly State[] {
-  if (entry.value.kind !== 'closure') return [state];
+/** Did something that was there before, and is no variable of a function, gain or lose members? */
+function leftMore(before: ReadonlyMap<ObjectId, Node>, { heap, base }: State): boolean {
+  for (const [id, node] of heap) {
+    if (node.shape === 'environment' || node.shape === 'array') continue;
+    const was = before.get(id) ?? base.get(id);
+    if (was !== undefined && was !== node && (was.fields !== node.fields || was.pool !== node.pool)) return true;
+  }
+  return false;
+}
+
+interface Ran {
+  readonly state: State;
+  /** As it is once the cleanup that it returned, if any, has run: what it frees, it frees before the next round. */
+  readonly cleaned: readonly State[];
+}
+
+function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, again: string): readonly Ran[] {
+  if (entry.value.kind !== 'closure') return [{ state, cleaned: [] }];
   const args = fn.parameters.map((p, i): Value =>
     walker.unknown(
       state,
@@ -71,8 +91,9 @@ function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, ag
   return exits
     .filter((exit) => exit.kind === 'return')
     .slice(0, 3)
-    .map((exit) => {
+    .map((exit): Ran => {
       if (entry.how === 'scoped') leaveUnseen(exit.state, depth);
+      const cleaned = cleanup(walker, exit.state, exit.value, again);
       // Whoever called it may keep what it returned: a cleanup, a promise.
       const without = exit.state.reachable();
       for (const id of exit.state.reachable([exit.value])) {
@@ -81,6 +102,18 @@ function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, ag
       }
       exit.state.collect(walker.dropped(exit.state));
       reportLost(walker, exit.state);
-      return exit.state;
+      return { state: exit.state, cleaned };
     });
+}
+
+/** A callback may return the function that undoes it (an effect, a subscription): what that frees, somebody frees some time. */
+function cleanup(walker: Walker, state: State, value: Value, again: string): readonly State[] {
+  const fn = value.kind === 'closure' ? walker.project.function(value.function) : undefined;
+  if (value.kind !== 'closure' || fn === undefined || fn.parameters.length > 0) return [state.fork()];
+  const site = { span: fn.span, nameSpan: fn.span, repeated: false, type: { holds: 'nothing' as const }, tag: ` cleanup${again}` };
+  const after = walker.callFunction(state.fork(), fn, value.environment, value.self, [], site).filter(({ kind }) => kind === 'return');
+  for (const [id, { life }] of state.heap)
+    if (life?.dead === false && after.some((exit) => exit.state.get(id)?.life?.dead !== false))
+      setLife(state, id, { escaped: true, shared: 'a cleanup frees it' });
+  return after.map((exit) => exit.state);
 }

@@ -3,13 +3,14 @@
  *
  * Depends on: engine, collections, arrays, state, values.
  */
-import { inTable, type Event, type Key, type LoweredFunction, type Span, type TypeFact } from '../lower/ir.ts';
+import { inTable, reads, type Event, type Key, type LoweredFunction, type Span, type TypeFact } from '../lower/ir.ts';
 import { memberAt } from './apart.ts';
 import { escape, kill, leaves, modelOf, named, read } from './arrays.ts';
 import { openMember } from './making.ts';
 import { blur, exact, members, noteStored, oneOf, unique } from './collections.ts';
 import { returned, type Engine, type Exit } from './engine.ts';
 import { siteOf, type Place } from './events.ts';
+import { endsWith } from './known-calls.ts';
 import { propertyOf, written } from './host-values.ts';
 import { heldAgain, lostBy, mayReplace } from './replaced.ts';
 import type { State } from './state.ts';
@@ -225,9 +226,10 @@ export function arrayProperty(
     return returned(state, object);
   }
   // What a model hands out of itself may be shared by another: nobody knows who has to free it.
-  if (life.owner && type.callable !== true && !model.metadata.includes(key))
+  const measured = life.owner && 'to' in event && onlyMeasured(place.fn, event.to, model.metadata);
+  if (life.owner && type.callable !== true && !measured && !model.metadata.includes(key))
     state.put(object.id, { ...node, life: { ...life, escaped: true, shared: 'an owner that handed out a part' } });
-  if (life.owner && model.shares?.includes(key)) escape(engine, state, object, span);
+  if (life.owner && !measured && model.shares?.includes(key)) escape(engine, state, object, span);
   if (life.owner)
     return returned(
       state,
@@ -246,6 +248,20 @@ export function arrayProperty(
     type.holds === 'array'
       ? engine.unknown(state, { ...type, nullable: false }, siteOf(state, { span }), 'caller', span)
       : hostValue(`${object.id}.${key};`, type),
+  );
+}
+
+/** Is nothing read of this local, or of its members, but what `metadata` names: `model.inputs[0].shape`? */
+function onlyMeasured(fn: LoweredFunction, local: number, metadata: readonly string[], deep = 4): boolean {
+  if (deep === 0 || endsWith(fn, local)) return false;
+  return fn.blocks.every(({ events }) =>
+    events.every((one) => {
+      if (!reads(one).includes(local)) return true;
+      if (one.kind === 'copy') return onlyMeasured(fn, one.to, metadata, deep - 1);
+      if (one.kind !== 'property' || one.object !== local) return false;
+      const isMeasure = one.key.kind === 'name' && (one.key.name === 'length' || metadata.includes(one.key.name));
+      return isMeasure || onlyMeasured(fn, one.to, metadata, deep - 1);
+    }),
   );
 }
 

@@ -43,8 +43,8 @@ export function standardCall(
           (next) => returned(next, hostValue(`${siteOf(next, site)};`, site.type)),
         );
     }
-    for (const argument of args) engine.later(state, argument, site.span, howCalled(site.event, args));
-  } else for (const argument of args) engine.later(state, argument, site.span, howCalled(site.event, args));
+    for (const argument of args) engine.later(state, argument, site.span, howCalled(state, site.event, args));
+  } else for (const argument of args) engine.later(state, argument, site.span, howCalled(state, site.event, args));
   if (/^(Map|Set|WeakMap|WeakSet|Array)$/.test(name)) {
     const source = args[0] === undefined ? undefined : state.node(args[0]);
     const isMap = name.endsWith('Map') || name.endsWith('Set');

@@ -126,6 +126,8 @@ export interface LibraryModel {
   readonly scopedMethods?: readonly string[];
   /** Types whose values outlive a `tidy`/`scope` (tf.Variable). */
   readonly unscoped?: readonly string[];
+  /** Functions that free all there are of those types at once (`disposeVariables`). */
+  readonly freesUnscoped?: readonly string[];
   /** Does anything free unreferenced arrays soon (never count on it)? Words used in messages: what one calls an array here. */
   readonly noun: string;
   /** The word for copying an array: `clone`, `copy`. */

@@ -57,6 +57,9 @@ export const listeners: ReadonlySet<string> = new Set(
   'on addListener addEventListener subscribe watch watchEffect useCallback setInterval onMessage onRequest onmessage'.split(' '),
 );
 
+/** Hooks that run their function again when one of the values in the list behind it changed; never, when that is empty. */
+export const effects: ReadonlySet<string> = new Set('useEffect useLayoutEffect useInsertionEffect'.split(' '));
+
 /** Methods of servers that register a handler for a path. */
 export const routes: ReadonlySet<string> = new Set('get post put patch delete all use route'.split(' '));
 

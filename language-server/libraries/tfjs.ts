@@ -91,6 +91,7 @@ export const tfjs: LibraryModel = {
   shares: ['inputs', 'outputs', 'input', 'output', 'layers', 'weights', 'trainableWeights'],
   scopedMethods: ['call', 'apply'],
   unscoped: ['Variable', 'LayersModel', 'Sequential', 'GraphModel', 'SGDOptimizer', 'AdamOptimizer', 'Optimizer'],
+  freesUnscoped: ['disposeVariables', 'Engine.disposeVariables', 'Engine.reset'],
   noun: 'tensor',
   copy: 'clone',
   scopeName: 'tidy',

@@ -84,6 +84,8 @@ export interface LoweredFunction {
   readonly async: boolean;
   readonly generator: boolean;
   readonly exported: boolean;
+  /** Only its class may call it. */
+  readonly private?: true;
   readonly parent?: FunctionId;
   readonly class?: ClassId;
   readonly static?: boolean;

@@ -149,15 +149,13 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     }
     const className = classId === undefined ? undefined : classes.get(classId)?.name;
     const own = name ?? nameOf(node);
-    const isPrivate = ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.PrivateKeyword);
+    const isPrivate =
+      (node.name !== undefined && ts.isPrivateIdentifier(node.name)) ||
+      (ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.PrivateKeyword) === true);
     const isExported =
       exportedNodes.has(node) ||
       isPrototypeMethod(node) ||
-      (classId !== undefined &&
-        !isPrivate &&
-        !(node.name !== undefined && ts.isPrivateIdentifier(node.name)) &&
-        ts.isClassLike(node.parent) &&
-        exportedNodes.has(node.parent));
+      (classId !== undefined && !isPrivate && ts.isClassLike(node.parent) && exportedNodes.has(node.parent));
     const budget = budgetAbove(source, node);
     const bodyStart = body === undefined ? node.end : body.getStart(source);
     functions.set(id, {
@@ -174,6 +172,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
         (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node)) &&
         node.asteriskToken !== undefined,
       exported: isExported,
+      ...(isPrivate ? { private: true as const } : {}),
       parameters,
       locals: fn.graph.locals,
       blocks: fn.graph.finish({ file: source.fileName, start: Math.max(bodyStart, node.end - 1), end: node.end }),

@@ -1,3 +1,4 @@
+import { clearedLibraries } from '../flow/emptying.ts';
 import type { Observation } from '../flow/facts.ts';
 import { chainAround, isDropped, isLastReference, lastUseIn, ownArray, replacedAt } from '../flow/proofs.ts';
 import type { Intent } from '../lower/intent.ts';
@@ -18,10 +19,15 @@ ways: the intermediate results of a chain, a variable or field that is overwritt
 part of a result that nobody takes, a model or optimizer that is dropped, a property that is deleted. Wrap the work in
 \`tidy\` or \`scope\`, declare with \`using\`, or dispose after the last use. Where operations consume, one \`.ref\` too many leaks too.`,
   *check(context) {
-    const { unit, observations } = context;
+    const { unit, observations, project } = context;
+    const cleared = context.shared(allVariables, () => clearedLibraries(project));
     const lines = new Set<string>();
     for (const seen of observations) {
       if (seen.kind !== 'lost') continue;
+      if (seen.array.unscoped === true && cleared.has(seen.array.library)) {
+        context.silent('all variables are freed at once somewhere');
+        continue;
+      }
       // Several intermediates of one statement are one mistake.
       const line = `${lineOf(unit.lines, seen.span.start)}`;
       if (lines.has(line)) continue;
@@ -30,6 +36,8 @@ part of a result that nobody takes, a model or optimizer that is dropped, a prop
     }
   },
 };
+
+const allVariables = Symbol('libraries all of whose variables are freed at once');
 
 const lineOf = (starts: readonly number[], offset: number): number => starts.findLastIndex((start) => start <= offset);
 
