@@ -157,18 +157,37 @@ export const einsum = composed('einsum', (first: string | ArrayLike, ...rest: re
   const unknown = output.find((letter) => !extents.has(letter));
   if (unknown !== undefined)
     throw argumentWrong('einsum', `"${unknown}" in the result`, 'every letter of the result has to stand in an operand');
-  values.forEach((x, k) => {
-    const wide = inputs[k]!.map((letter, axis) => (letter.startsWith('.') ? x.shape[axis]! : extents.get(letter)!));
-    values[k] = s.sameShape(wide, x.shape) ? x : x.broadcastTo(wide);
+  let factors = values.map((x, k): Factor => {
+    const kept = inputs[k]!.map((letter, axis) => x.shape[axis] === extents.get(letter));
+    return { value: x.reshape(x.shape.filter((_, axis) => kept[axis])), letters: inputs[k]!.filter((_, axis) => kept[axis]) };
   });
-  let own = { value: values[0]!, letters: inputs[0]! };
-  for (let k = 1; k < values.length; k++) {
-    const later = inputs.slice(k + 1).flat();
-    own = contractPair(own.value, own.letters, values[k]!, inputs[k]!, [...new Set([...output, ...later])]);
+  while (factors.length > 1) {
+    const [i, j] = cheapestPair(factors, extents);
+    const [a, b] = [factors[i]!, factors[j]!];
+    const rest = factors.filter((_, k) => k !== i && k !== j);
+    const needed = new Set([...output, ...rest.flatMap(({ letters }) => letters)]);
+    factors = [contractPair(a.value, a.letters, b.value, b.letters, [...needed]), ...rest];
   }
-  const [value, letters] = dropped(own.value, own.letters, output);
+  const [value, letters] = dropped(factors[0]!.value, factors[0]!.letters, output);
   return value.transpose(output.map((letter) => letters.indexOf(letter)));
 });
+/** An operand whose axes have these names. An axis of one element that is wider elsewhere is left out: the others spread over it. */
+interface Factor {
+  readonly value: Value;
+  readonly letters: readonly string[];
+}
+/** The pair with the fewest products; the first of those, so that two operands and equal ones stay in order. */
+function cheapestPair(factors: readonly Factor[], extents: ReadonlyMap<string, number>): readonly [number, number] {
+  let best: readonly [number, number] = [0, 1];
+  let least = Infinity;
+  factors.forEach((a, i) => {
+    factors.slice(i + 1).forEach((b, k) => {
+      const products = [...new Set([...a.letters, ...b.letters])].reduce((n, letter) => n * extents.get(letter)!, 1);
+      if (products < least) [best, least] = [[i, i + 1 + k], products];
+    });
+  });
+  return best;
+}
 interface Subscripts {
   readonly operands: readonly Value[];
   readonly inputs: readonly (readonly string[])[];

@@ -14,7 +14,7 @@ import { where } from '../ops/elementwise.ts';
 import { axisOf } from '../ops/family.ts';
 import { pick } from '../ops/pick.ts';
 import { gather } from '../ops/gather.ts';
-import { fromFront } from '../ops/indexing.ts';
+import { fromFront } from '../ops/positions.ts';
 import { any } from '../ops/reduce.ts';
 import { optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';

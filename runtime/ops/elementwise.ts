@@ -170,7 +170,8 @@ const powEntry = elementwise('pow', {
     saves: { inputs: [0, 1], output: true },
     rule: ([g], [x, y, z]) => {
       const positive = where(x!.greater(0), x!, 1);
-      return [mul(g!, mul(y!, pow(x!, sub(y!, 1)))), mul(g!, where(x!.greater(0), mul(z!, log(positive)), 0))];
+      const lower = pow(x!, where(y!.equal(0), 1, sub(y!, 1)));
+      return [mul(g!, mul(y!, lower)), mul(g!, where(x!.greater(0), mul(z!, log(positive)), 0))];
     },
   },
 });

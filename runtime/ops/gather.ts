@@ -15,6 +15,7 @@ import { borrows, numbers } from './family.ts';
 import { shapeArg } from './options.ts';
 import type { ElementContext } from './op.ts';
 import type { Scalar, ScalarFunction } from './scalar.ts';
+import { startFromFront } from './positions.ts';
 import { full, iota } from './shape.ts';
 import type { Value } from './value.ts';
 
@@ -380,11 +381,10 @@ export const scatter = composed(
 const indexArrays = (indices: readonly ArrayLike[]): readonly Value[] => indices.map((index) => lift(index).astype('int32'));
 
 const startsOf = (operation: string, starts: readonly ArrayLike[], x: Value): readonly Value[] => {
-  if (!Array.isArray(starts))
-    throw argumentWrong(operation, `${describe(starts)} as starts`, 'starts are a list with a number for each axis');
+  if (!Array.isArray(starts)) throw argumentWrong(operation, `${describe(starts)} as starts`, 'starts are a number for each axis');
   if (starts.length !== x.ndim)
     throw shapesDisagree('dynamicSlice', [printAval(x.aval)], `it needs one start for each axis and got ${starts.length}`);
-  return starts.map((start) => (typeof start === 'number' ? lift(start).astype('int32') : lift(start).astype('int32').reshape([])));
+  return starts.map((start, axis) => startFromFront(start, x.shape[axis]!));
 };
 export const dynamicSlice = composed('dynamicSlice', (x: ArrayLike, starts: readonly ArrayLike[], sizes: readonly number[]): Value => {
   const value = lift(x);

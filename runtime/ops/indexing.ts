@@ -7,9 +7,9 @@
 import { printAval } from '../core/aval.ts';
 import { shapesDisagree } from '../core/errors.ts';
 import { apply, composed, lift, type ArrayLike } from './apply.ts';
-import { where } from './elementwise.ts';
 import { broadcastShape } from './family.ts';
 import { gather, scatter, type Combination } from './gather.ts';
+import { fromFront } from './positions.ts';
 import { flipEntry, iota, sliceEntry } from './shape.ts';
 import type { Value } from './value.ts';
 
@@ -30,6 +30,11 @@ interface Plan {
   readonly axes: readonly ('drop' | 'keep' | Value)[];
   /** The result's axes before index arrays are put in: an axis of the array, or a new one. */
   readonly layout: readonly (number | 'new')[];
+  /**
+   * Where the axes of index arrays stand in the result. Beside an array a number is an index array too: together with
+   * their neighbours they stand where the first was, apart from each other in front.
+   */
+  readonly place: number;
 }
 
 function planOf(x: Value, index: readonly Index[]): Plan {
@@ -42,11 +47,13 @@ function planOf(x: Value, index: readonly Index[]): Plan {
   const reversed: number[] = [];
   const axes: ('drop' | 'keep' | Value)[] = [];
   const layout: (number | 'new')[] = [];
-  for (const part of full) {
+  const advanced: { readonly at: number; readonly before: number }[] = [];
+  full.forEach((part, at) => {
     if (part === null || part === '...') {
       layout.push('new');
-      continue;
+      return;
     }
+    if (!isIndexList(part)) advanced.push({ at, before: layout.length });
     const axis = axes.length;
     const extent = x.shape[axis]!;
     if (typeof part === 'number') {
@@ -66,8 +73,9 @@ function planOf(x: Value, index: readonly Index[]): Plan {
       axes.push(part);
       layout.push(axis);
     }
-  }
-  return { ranges, reversed, axes, layout };
+  });
+  const together = advanced.every(({ at }, k) => k === 0 || at === advanced[k - 1]!.at + 1);
+  return { ranges, reversed, axes, layout, place: together ? (advanced[0]?.before ?? 0) : 0 };
 }
 const isIndexList = (
   part: Index,
@@ -81,8 +89,9 @@ function rangeOf(part: readonly number[], extent: number): { readonly range: Ran
     const start = cut(from ?? 0, 0);
     return { range: { start, stop: Math.max(start, cut(to ?? extent, 0)), stride: step }, reverse: false };
   }
-  const first = Math.min(extent - 1, from === undefined ? extent - 1 : from < 0 ? from + extent : from);
-  const last = to === undefined ? -1 : to < 0 ? to + extent : to;
+  const within = (end: number): number => Math.max(-1, Math.min(extent - 1, end < 0 ? end + extent : end));
+  const first = from === undefined ? extent - 1 : within(from);
+  const last = to === undefined ? -1 : within(to);
   const count = Math.max(0, Math.ceil((first - last) / -step));
   const start = first + (count - 1) * step;
   return { range: count === 0 ? { start: 0, stop: 0, stride: 1 } : { start, stop: first + 1, stride: -step }, reverse: true };
@@ -110,14 +119,13 @@ export const slice = composed('slice', (x: Value, ...index: readonly Index[]): V
         laidOut,
         picked.map((p) => p.position),
         picked.map((p) => p.indices),
+        plan.place,
       );
 });
 
-/** Several index arrays broadcast together; their axes stand where the first was, or in front when they weren't neighbours. */
-function pick(x: Value, axes: readonly number[], arrays: readonly Value[]): Value {
-  return gather(x, jointIndices(x, axes, arrays), axes, placeOf(axes));
-}
-const placeOf = (axes: readonly number[]): number => (axes.every((axis, k) => k === 0 || axis === axes[k - 1]! + 1) ? axes[0]! : 0);
+/** Several index arrays broadcast together; their axes stand at `place`. */
+const pick = (x: Value, axes: readonly number[], arrays: readonly Value[], place: number): Value =>
+  gather(x, jointIndices(x, axes, arrays), axes, place);
 
 function jointIndices(x: Value, axes: readonly number[], arrays: readonly Value[]): readonly Value[] {
   const shape = broadcastShape(
@@ -126,12 +134,6 @@ function jointIndices(x: Value, axes: readonly number[], arrays: readonly Value[
   ) as readonly number[];
   return arrays.map((a, k) => fromFront(a, x.shape[axes[k]!]!).broadcastTo(shape));
 }
-/** Negative indices count from the end. */
-export const fromFront = (index: Value, extent: number): Value => {
-  const whole = index.astype('int32');
-  return index.dtype === 'uint32' ? whole : where(whole.less(0), whole.add(extent), whole);
-};
-
 /** What `x.at(index)` offers: the array with that part replaced or combined; in place when the old array is dead. */
 export interface At {
   readonly get: () => Value;
@@ -186,7 +188,7 @@ function scatterInto(x: Value, plan: Plan, updates: Value, combine: Combination)
         );
   const positions = plan.layout.flatMap((axis, position) => (axis !== 'new' && typeof plan.axes[axis] === 'object' ? [position] : []));
   const jointRank = joint[0]?.ndim ?? 0;
-  const place = positions.length === 0 ? 0 : placeOf(positions);
+  const place = positions.length === 0 ? 0 : plan.place;
   // Where each axis of the layout stands in the updates.
   const rest = plan.layout.map((_, position) => position).filter((position) => !positions.includes(position));
   const standsAt = (position: number): number => {

@@ -254,6 +254,18 @@ describe('numpy, nn and lax', () => {
     assert.deepEqual(of('...j,jk->...k', x, s), contents(x.matmul(s)));
     assert.deepEqual(of('ij,ij->i', x, x), contents(x.mul(x).sum(1)));
     assert.deepEqual(contents(np.einsum(x, [0, 1], s, [1, 2], [0, 2])), contents(x.matmul(s)));
+    const stacks = [np.arange(4).astype('float32').reshape([2, 1, 1, 2]), np.arange(6).astype('float32').reshape([3, 2, 1])] as const;
+    assert.deepEqual(contents(np.einsum('...ij,...jk->...ik', ...stacks)), contents(np.matmul(...stacks)));
+    assert.deepEqual(of('ij,ij->i', x.slice([], [0, 1]), x), [0, 3 * (3 + 4 + 5)]);
+  });
+
+  it('einsum of many operands multiplies the cheapest pair first', () => {
+    const { np } = ours;
+    const [x, v] = [np.ones([64, 64]), np.arange(64).astype('float32')];
+    const chain = (a: ours.Array, b: ours.Array): ours.Array => np.einsum('ij,jk,kl,l->i', a, a, a, b);
+    assert.deepEqual(contents(chain(x, v)), contents(x.matmul(x.matmul(x.matmul(v)))));
+    const { tempBytes } = ours.jit(chain).lower(x, v);
+    assert.ok(tempBytes <= 1024, `${tempBytes} bytes of temporaries for products of vectors`);
   });
 
   it('index as NumPy does', () => {
@@ -279,8 +291,68 @@ describe('numpy, nn and lax', () => {
       [0, 2, 0, 1],
     );
     assert.deepEqual(js(np.ones([3]).at([0, 3, 2]).mul(5)), [5, 1, 5]);
+    // A number beside an array is an index array too: apart from each other their axes stand in front.
+    const picked = np.array([2, 0], 'int32');
+    assert.deepEqual(js(x.slice(0, [], picked)), [
+      [2, 6, 10],
+      [0, 4, 8],
+    ]);
+    assert.deepEqual(x.slice([], 0, picked).shape, [2, 2]);
+    assert.deepEqual(x.slice(1, null, picked).shape, [2, 1, 4]);
+    assert.deepEqual(
+      js(
+        x
+          .at(0, [], picked)
+          .set(np.arange(6).reshape([2, 3]))
+          .slice(0),
+      ),
+      [
+        [3, 1, 0, 3],
+        [4, 5, 1, 7],
+        [5, 9, 2, 11],
+      ],
+    );
+    for (const [part, expected] of [
+      [
+        [-1, -99, -2],
+        [3, 1],
+      ],
+      [
+        [99, -99, -1],
+        [3, 2, 1, 0],
+      ],
+      [[-99, 2, -1], []],
+      [[1, 99, -1], []],
+    ] as const)
+      assert.deepEqual(js(x.slice(0, 0, part)), expected, `[${part.join(',')}]`);
     assert.throws(() => x.slice(2), /index 2 is outside of axis 0, which has 2 elements/);
     assert.throws(() => x.slice(0, 0, 0, 0), /4 indices are more than its axes/);
+  });
+
+  it('dynamic slices count negative starts from the end, as JAX does, and stay inside', () => {
+    const { np, lax, jit } = ours;
+    const x = np.arange(5);
+    for (const [start, expected] of [
+      [-2, [3, 4]],
+      [-1, [3, 4]],
+      [-9, [0, 1]],
+      [9, [3, 4]],
+    ] as const) {
+      const k = np.array(start, 'int32');
+      assert.deepEqual(lax.dynamicSlice(x, [start], [2]).js(), expected);
+      assert.deepEqual(jit((y: ours.Array, at: ours.Array) => lax.dynamicSlice(y, [at], [2]))(x, k).js(), expected);
+      const written = [0, 1, 2, 3, 4].map((n) => ((expected as readonly number[]).includes(n) ? 7 : n));
+      const sevens = np.full([2], 7, 'int32');
+      assert.deepEqual(lax.dynamicUpdateSlice(x, sevens, [start]).js(), written);
+      assert.deepEqual(lax.dynamicUpdateSlice(x, sevens, [k]).js(), written);
+    }
+  });
+
+  it('powers have a slope where the base is zero', () => {
+    const { np, grad } = ours;
+    const slopes = grad((x: ours.Array) => np.power(x, np.array([0, 1, 2, 3])).sum())(np.zeros([4]));
+    assert.deepEqual(slopes.js(), [0, 1, 0, 0]);
+    near(contents(grad((x: ours.Array) => x.pow(0).sum())(np.array([0, -2]))), [0, 0], 0, 'constant');
   });
 
   it('say which shapes do not go together', () => {
