@@ -8,7 +8,6 @@
  */
 import type { LibraryModel } from '../libraries/model.ts';
 import type { BlockId, FunctionId, LoweredFunction, Project, Unit } from '../lower/ir.ts';
-import { places, type Places } from './places.ts';
 import { Run, type Coverage } from './run.ts';
 
 /** What one walk saw. The world that it went through, with all its values, is not kept. */
@@ -16,23 +15,14 @@ export type Seen = Pick<Run, 'ledger' | 'calls' | 'captured' | 'reached' | 'ende
 
 export interface Exploration {
   readonly runs: readonly Seen[];
-  readonly places: Places;
   readonly reached: ReadonlySet<FunctionId>;
 }
 
 /** What walks from one root saw. */
-interface Walked {
+export interface Walked {
   readonly runs: readonly Seen[];
   readonly reached: ReadonlySet<FunctionId>;
 }
-
-/** Walks of one project that its explorations share, by root. */
-export interface Walks {
-  readonly places: Places;
-  readonly byRoot: Map<FunctionId, Walked>;
-}
-
-export const newWalks = (project: Project): Walks => ({ places: places(project), byRoot: new Map() });
 
 export interface ExploreOptions {
   readonly project: Project;
@@ -43,8 +33,8 @@ export interface ExploreOptions {
   /** Walks keep the names of sizes, noted here with their values, and are shorter. */
   readonly sizes?: Map<string, number>;
   readonly look?: (() => void) | undefined;
-  /** Of the same project, and made with the same models and nothing checkpointed. */
-  readonly walks?: Walks;
+  /** What is known of roots of the same project, with the same models and nothing checkpointed; gains what is found out. */
+  readonly known?: Map<FunctionId, Walked>;
 }
 
 const walksPerRoot = 10;
@@ -54,25 +44,23 @@ const mostWalks = 200;
 const eventsPerNamedWalk = 20_000;
 
 export function explore(options: ExploreOptions): Exploration {
-  const walks = options.walks ?? newWalks(options.project);
   const byId = new Map(options.models.map((model) => [model.id, model]));
   const reached = new Set<FunctionId>();
   const runs: Seen[] = [];
   for (const fn of rootsOf(options.units)) {
     if (reached.has(fn.id)) continue;
     if (runs.length >= mostWalks) break;
-    const walked = walks.byRoot.get(fn.id) ?? fromRoot(fn, options, walks.places, byId);
-    walks.byRoot.set(fn.id, walked);
+    const walked = options.known?.get(fn.id) ?? fromRoot(fn, options, byId);
+    options.known?.set(fn.id, walked);
     for (const id of walked.reached) reached.add(id);
     runs.push(...walked.runs);
   }
-  return { runs, places: walks.places, reached };
+  return { runs, reached };
 }
 
 function fromRoot(
   fn: LoweredFunction,
   { project, checkpointed, sizes, look }: ExploreOptions,
-  shared: Places,
   models: ReadonlyMap<string, LibraryModel>,
 ): Walked {
   const coverage: Coverage = new Map();
@@ -85,7 +73,6 @@ function fromRoot(
       model: (id) => models.get(id),
       coverage,
       prefix,
-      places: shared,
       eventLimit: sizes === undefined ? eventsPerWalk : eventsPerNamedWalk,
       look,
       ...(checkpointed === undefined ? {} : { checkpointed }),

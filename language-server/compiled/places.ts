@@ -8,22 +8,16 @@ import type { Place } from '../../runtime/core/source.ts';
 import type { Project, Span } from '../lower/ir.ts';
 import type { CallSite } from './walk.ts';
 
-export interface Places {
-  readonly project: Project;
-  readonly chains: WeakMap<Place, readonly CallSite[]>;
-}
+const chains = new WeakMap<Place, readonly CallSite[]>();
 
-export const places = (project: Project): Places => ({ project, chains: new WeakMap() });
-
-export function placeOf(places: Places, span: Span, stack: readonly CallSite[]): Place {
-  const place = lineOf(places.project, span, stack.at(-1)?.function.name);
-  places.chains.set(place, [...stack]);
+export function placeOf(project: Project, span: Span, stack: readonly CallSite[]): Place {
+  const place = lineOf(project, span, stack.at(-1)?.function.name);
+  chains.set(place, [...stack]);
   return place;
 }
 
 /** The calls through which the equation at this place was made, outermost first. */
-export const chainOf = (places: Places, place: Place | undefined): readonly CallSite[] =>
-  place === undefined ? [] : (places.chains.get(place) ?? []);
+export const chainOf = (place: Place | undefined): readonly CallSite[] => (place === undefined ? [] : (chains.get(place) ?? []));
 
 function lineOf(project: Project, span: Span, name: string | undefined): Place {
   const lines = project.units.get(span.file)?.lines ?? [0];

@@ -25,7 +25,7 @@ import {
 import { allocated, Ledger } from './ledger.ts';
 import { callArrays, readArray, unknownResult, type LibraryWorld } from './library.ts';
 import { namedBytes, naming, withValues } from './named-calls.ts';
-import { placeOf, type Places } from './places.ts';
+import { placeOf } from './places.ts';
 import { bytesIn } from './ruled.ts';
 import { runtimeFunction } from './names.ts';
 import { planOf } from './plan.ts';
@@ -75,7 +75,6 @@ export interface RunOptions {
   readonly coverage: Coverage;
   /** Decisions to take first. */
   readonly prefix: readonly BlockId[];
-  readonly places: Places;
   readonly eventLimit: number;
   /** Asked every few events; throws when nobody wants the answer any more. */
   readonly look?: (() => void) | undefined;
@@ -338,7 +337,7 @@ export class Run {
 
   private place(call: LibraryCall): Place {
     const name = call.event?.nameSpan ?? call.span;
-    return placeOf(this.options.places, name, this.walker.stack);
+    return placeOf(this.options.project, name, this.walker.stack);
   }
 
   private compile(call: LibraryCall, position: number, optionsAt: number): unknown {

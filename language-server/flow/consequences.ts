@@ -10,12 +10,14 @@ type Plain<T> = T extends unknown ? Omit<T, 'certain'> : never;
 export type Seen = Plain<Observation>;
 type Lost = Extract<Seen, { kind: 'lost' }>;
 
-const places = new WeakMap<Span, string>();
-/** The name of a place: asked for at every step, so made once. */
+const places = new WeakMap<Span, { readonly start: number; readonly end: number; readonly name: string }>();
+/** The name of a place: asked for at every step, so made once, and again when an edit has moved the place. */
 export function at(span: Span): string {
-  const known = places.get(span) ?? `${span.file}:${span.start}:${span.end}`;
-  places.set(span, known);
-  return known;
+  const known = places.get(span);
+  if (known?.start === span.start && known.end === span.end) return known.name;
+  const name = `${span.file}:${span.start}:${span.end}`;
+  places.set(span, { start: span.start, end: span.end, name });
+  return name;
 }
 
 /** Where an array was made, and which of those that were made there it is. */

@@ -21,8 +21,6 @@ export interface FileContext {
   /** What is known of names whose type nothing but a test can narrow, and the names that some test narrows. */
   readonly steady: Map<ts.Symbol, TypeFact>;
   readonly narrowed: Set<string>;
-  /** What the name of a function is known to be, where an earlier lowering of the file has said it. */
-  keptType(id: FunctionId): TypeFact | undefined;
   idOf(node: ts.Node): FunctionId;
   classId(node: ts.ClassLikeDeclaration): ClassId;
   /** Where a symbol of another file, or of an enclosing function, is declared. */
@@ -105,8 +103,8 @@ export class Lowering {
     return this.graph.temporary(type);
   }
 
-  /** Declares a named local for a binding identifier; `known` saves asking for its type. */
-  declare(name: ts.Identifier, kind: LocalFact['kind'], known?: TypeFact): Local {
+  /** Declares a named local for a binding identifier. */
+  declare(name: ts.Identifier, kind: LocalFact['kind']): Local {
     const { checker } = this.file;
     // A parameter property has two symbols; the body means the parameter's.
     const parameter =
@@ -121,17 +119,16 @@ export class Lowering {
         : checker.getSymbolsOfParameterPropertyDeclaration(parameter, name.text)[0];
     const before = symbol === undefined ? undefined : this.names.get(symbol);
     if (before !== undefined) return before;
-    const type = known === undefined ? checker.getTypeAtLocation(name) : undefined;
-    const fact = known ?? this.file.types.of(type!);
+    const type = checker.getTypeAtLocation(name);
+    const fact = this.file.types.of(type);
     const local = this.graph.local({ name: name.text, kind, type: fact, captured: false, span: this.span(name) });
     if (symbol !== undefined) this.keep(symbol, local, type, fact);
     return local;
   }
 
-  private keep(symbol: ts.Symbol, local: Local, type: ts.Type | undefined, fact: TypeFact): void {
+  private keep(symbol: ts.Symbol, local: Local, type: ts.Type, fact: TypeFact): void {
     this.names.set(symbol, local);
-    if (type !== undefined && symbol.flags & ts.SymbolFlags.Variable && isSteady(this.file.source, type, fact))
-      this.file.steady.set(symbol, fact);
+    if (symbol.flags & ts.SymbolFlags.Variable && isSteady(this.file.source, type, fact)) this.file.steady.set(symbol, fact);
     for (const scope of new Set(symbol.declarations?.map(scopeOf))) {
       if (scope === undefined) continue;
       const ending = this.endingWith.get(scope);

@@ -292,8 +292,16 @@ export interface Project {
   class(id: ClassId): LoweredClass | undefined;
 }
 
+const librariesOf = new WeakMap<LoweredFunction, readonly string[]>();
+
 /** Libraries that a function's types and calls speak of: a file may have them by `require` alone. */
-export function librariesIn({ locals, blocks }: LoweredFunction): readonly string[] {
+export function librariesIn(fn: LoweredFunction): readonly string[] {
+  const known = librariesOf.get(fn) ?? [...new Set(namedLibraries(fn))];
+  librariesOf.set(fn, known);
+  return known;
+}
+
+function namedLibraries({ locals, blocks }: LoweredFunction): readonly string[] {
   const typed = locals.flatMap(({ type }) => (type.library === undefined ? [] : [type.library]));
   const called = blocks.flatMap(({ events }) =>
     events.flatMap((event) =>

@@ -7,13 +7,14 @@
 import ts from 'typescript';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { TypeFacts } from '../program/program.ts';
+import { hasModifier, importedLibraries, kindOf } from './declarations.ts';
 import { directivesOf, budgetAbove } from './directives.ts';
 import { knowsDisposables } from './disposables.ts';
 import { exportsOf } from './exports.ts';
 import { bare, closure, expression, literal, propertyName } from './expressions.ts';
 import { Lowering, type FileContext } from './function.ts';
 import { librariesIn } from './ir.ts';
-import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, TypeFact, Unit } from './ir.ts';
+import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, Unit } from './ir.ts';
 import { isFunction, memberName, nameOf, type Naming } from './naming.ts';
 import { bind, withDefault } from './patterns.ts';
 import { addPrototypeClasses, isPrototypeMethod, thisType } from './prototypes.ts';
@@ -27,13 +28,17 @@ export interface LoweringInput {
   readonly naming: Naming;
   /** Asked at every statement; throws when nobody wants the answer any more. */
   readonly look?: () => void;
-  /** What was lowered before of a function that is as it was, with all that it contains. */
-  kept?(id: FunctionId): { readonly functions: readonly LoweredFunction[]; readonly classes: readonly LoweredClass[] } | undefined;
-  /** What the name of a kept function of the top level is known to be. */
-  keptType?(id: FunctionId): TypeFact | undefined;
 }
 
-export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
+/** A function of the top level, or of a class there, whose body alone differs from an earlier lowering of its file. */
+export interface Again {
+  readonly before: Unit;
+  readonly id: FunctionId;
+  readonly node: ts.FunctionLikeDeclaration;
+}
+
+/** `again`: that function alone is lowered, and the rest taken over as it is, with its places. */
+export function lowerFile(input: LoweringInput, source: ts.SourceFile, again?: Again): Unit {
   const { facts, models, naming } = input;
   const checker = facts.checker;
   const types = createTypes(checker, models, (declaration) => naming.classId(declaration));
@@ -48,17 +53,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   const classes = new Map<ClassId, LoweredClass>();
   const moduleId = `${source.fileName}#`;
   const { nodes: exportedNodes, names: exports } = exportsOf(checker, source);
-  const libraries = new Set<string>();
-  for (const statement of source.statements) {
-    if (
-      (ts.isImportDeclaration(statement) || ts.isExportDeclaration(statement)) &&
-      statement.moduleSpecifier !== undefined &&
-      ts.isStringLiteral(statement.moduleSpecifier)
-    ) {
-      const model = types.modelOfPackage(statement.moduleSpecifier.text);
-      if (model !== undefined) libraries.add(model.id);
-    }
-  }
+  const libraries = new Set(importedLibraries(types, source));
   const span = (node: ts.Node): Span => ({ file: source.fileName, start: node.getStart(source), end: node.getEnd() });
   const file: FileContext = {
     source,
@@ -68,7 +63,6 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     look: input.look ?? (() => undefined),
     steady: new Map(),
     narrowed: new Set(),
-    keptType: (id) => input.keptType?.(id),
     idOf: (node) => naming.idOf(node) ?? `${moduleId}?${node.pos}`,
     classId: (node) => naming.classId(node) ?? `${moduleId}?${node.pos}`,
     moduleVariable(symbol) {
@@ -92,8 +86,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     },
     nested(node, parent, name) {
       const id = file.idOf(node);
-      if (!functions.has(id)) lowerFunction(node, parent, name, undefined);
-      return id;
+      return functions.has(id) ? id : lowerFunction(node, parent, name, undefined);
     },
     nestedClass(node, parent, name) {
       const id = file.classId(node);
@@ -109,12 +102,6 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     classId: ClassId | undefined,
   ): FunctionId {
     const id = file.idOf(node);
-    const kept = input.kept?.(id);
-    if (kept !== undefined) {
-      for (const inner of kept.functions) functions.set(inner.id, inner);
-      for (const inner of kept.classes) classes.set(inner.id, inner);
-      return id;
-    }
     const fn = new Lowering(file, id, parent, ts.isArrowFunction(node));
     if (!ts.isArrowFunction(node)) {
       fn.selfType = thisType(checker, node);
@@ -149,9 +136,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     }
     const className = classId === undefined ? undefined : classes.get(classId)?.name;
     const own = name ?? nameOf(node);
-    const isPrivate =
-      (node.name !== undefined && ts.isPrivateIdentifier(node.name)) ||
-      (ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.PrivateKeyword) === true);
+    const isPrivate = (node.name !== undefined && ts.isPrivateIdentifier(node.name)) || hasModifier(node, ts.SyntaxKind.PrivateKeyword);
     const isExported =
       exportedNodes.has(node) ||
       isPrototypeMethod(node) ||
@@ -165,9 +150,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       kind: kindOf(node),
       span: span(node),
       signature: { file: source.fileName, start: node.getStart(source), end: bodyStart },
-      async:
-        fn.asynchronous ||
-        (ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.AsyncKeyword) ?? false)),
+      async: fn.asynchronous || hasModifier(node, ts.SyntaxKind.AsyncKeyword),
       generator:
         (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node) || ts.isMethodDeclaration(node)) &&
         node.asteriskToken !== undefined,
@@ -178,7 +161,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
       blocks: fn.graph.finish({ file: source.fileName, start: Math.max(bodyStart, node.end - 1), end: node.end }),
       ...(parent === undefined ? {} : { parent: parent.id }),
       ...(classId === undefined ? {} : { class: classId }),
-      ...(ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((m) => m.kind === ts.SyntaxKind.StaticKeyword) ? { static: true } : {}),
+      ...(hasModifier(node, ts.SyntaxKind.StaticKeyword) ? { static: true } : {}),
       ...(fn.self === undefined ? {} : { self: fn.self }),
       ...(budget === undefined ? {} : { budgetBytes: budget }),
     });
@@ -263,8 +246,6 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
     }
   }
 
-  const hasModifier = (node: ts.Node, kind: ts.SyntaxKind): boolean =>
-    ts.canHaveModifiers(node) && (ts.getModifiers(node)?.some((m) => m.kind === kind) ?? false);
   function fieldFact(node: ts.PropertyDeclaration | ts.ParameterDeclaration, name: ts.PropertyName): FieldFact {
     return {
       name: memberName(name),
@@ -350,6 +331,14 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   }
 
   const top = new Lowering(file, moduleId, undefined, false);
+  const { directives, budgetBytes } = directivesOf(source);
+  const ofText = {
+    version: facts.version(source.fileName),
+    directives,
+    lines: source.getLineStarts(),
+    ...(budgetBytes === undefined ? {} : { budgetBytes }),
+  };
+  if (again !== undefined) return lowerAgain(again);
   statements(top, source.statements, source);
   for (const fact of top.graph.locals.keys()) if (top.graph.locals[fact]!.name !== undefined) top.graph.markCaptured(fact);
   functions.set(moduleId, {
@@ -368,27 +357,35 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile): Unit {
   });
 
   addPrototypeClasses(functions, classes);
-  for (const fn of functions.values()) for (const library of librariesIn(fn)) libraries.add(library);
-  const { directives, budgetBytes } = directivesOf(source);
+  noteLibraries(functions);
   return {
     file: source.fileName,
-    version: facts.version(source.fileName),
     module: moduleId,
     functions,
     classes,
-    directives,
-    lines: source.getLineStarts(),
     libraries,
     exports,
     disposable: /\.[cm]?tsx?$/.test(source.fileName) && knowsDisposables(facts.program),
-    ...(budgetBytes === undefined ? {} : { budgetBytes }),
+    ...ofText,
   };
 
-  function kindOf(node: ts.FunctionLikeDeclaration): LoweredFunction['kind'] {
-    if (ts.isArrowFunction(node)) return 'arrow';
-    if (ts.isMethodDeclaration(node)) return 'method';
-    if (ts.isGetAccessor(node)) return 'getter';
-    if (ts.isSetAccessor(node)) return 'setter';
-    return ts.isConstructorDeclaration(node) ? 'constructor' : 'function';
+  function noteLibraries(of: ReadonlyMap<FunctionId, LoweredFunction>): void {
+    for (const fn of of.values()) for (const library of librariesIn(fn)) libraries.add(library);
+  }
+
+  function lowerAgain({ before, id, node }: Again): Unit {
+    const isInside = (other: string): boolean => other === id || other.startsWith(`${id}/`);
+    const old = before.functions.get(id)!;
+    for (const [other, cls] of before.classes) if (!isInside(other)) classes.set(other, cls);
+    lowerFunction(node, top, undefined, old.class);
+    functions.set(id, { ...functions.get(id)!, name: old.name, exported: old.exported });
+    // In the order in which the whole file is lowered.
+    const all = new Map<FunctionId, LoweredFunction>();
+    for (const [other, fn] of before.functions)
+      if (!isInside(other)) all.set(other, fn);
+      else if (!all.has(id)) for (const [inner, made] of functions) all.set(inner, made);
+    noteLibraries(all);
+    const { budgetBytes: _, ...kept } = before;
+    return { ...kept, ...ofText, libraries, functions: all };
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Lowers a file again after an edit inside one function: the other functions are kept, moved to where they stand now.
+ * Lowers a file again after an edit inside one function: all the rest is kept, moved to where it stands now.
  *
  * Allowed only where nothing else can have changed: the texts differ inside one body, all other functions stand where the
  * edit moved them, the type of the edited one reads as before, and it assigns the same variables of the module. What is
@@ -7,7 +7,7 @@
  * Depends on: lower, naming, ir, typescript.
  */
 import ts from 'typescript';
-import type { FunctionId, LoweredClass, LoweredFunction, TypeFact, Unit } from './ir.ts';
+import type { FunctionId, LoweredFunction, Unit } from './ir.ts';
 import { lowerFile, type LoweringInput } from './lower.ts';
 import { isFunction, type Naming } from './naming.ts';
 
@@ -25,6 +25,8 @@ export interface Lowered {
   readonly outer: readonly Outer[];
   /** How the type of each outer function reads; '' where its text says it all. */
   readonly types: ReadonlyMap<FunctionId, string>;
+  /** The function in which alone the text has changed since the last time, where every other line stands where it stood. */
+  readonly changed?: FunctionId;
 }
 
 /** The text between `start` and `end` has changed, and moved what follows by `by`; `inside` is where. */
@@ -32,6 +34,8 @@ interface Edit {
   readonly inside: FunctionId;
   readonly end: number;
   readonly by: number;
+  /** All that stands outside of the function keeps its line, and its place in the line. */
+  readonly inLine: boolean;
 }
 
 /** `before`: the same file, with everything that it imports as it is now. What only a next edit needs is noted for files that are `edited`. */
@@ -42,18 +46,17 @@ export function relower(input: LoweringInput, source: ts.SourceFile, before?: Lo
   const text = source.text;
   const typeNow = (id: FunctionId): string => typeText(input.facts.checker, nodes.get(id)!);
   const edit = before === undefined || !/\.[cm]?tsx?$/.test(source.fileName) ? undefined : editBetween(before, text, outer);
-  if (before !== undefined && edit !== undefined && before.types.get(edit.inside) === typeNow(edit.inside)) {
-    const groups = groupsOf(before.unit, new Set(outer.map(({ id }) => id)));
-    const places = new Map(before.outer.map(({ id, start }) => [id, start]));
-    const unit = lowerFile(
-      {
-        ...input,
-        kept: (id) => (id === edit.inside ? undefined : moved(groups.get(id), places.get(id) ?? 0, edit, source.fileName)),
-        keptType: typesOfNames(before.unit),
-      },
-      source,
-    );
-    if (assigned(before.unit, edit.inside) === assigned(unit, edit.inside)) return { unit, text, outer, types: before.types };
+  if (
+    before !== undefined &&
+    edit !== undefined &&
+    before.types.get(edit.inside) === typeNow(edit.inside) &&
+    plainlyNamed(before.unit.functions.get(before.unit.module))
+  ) {
+    const unit = lowerFile(input, source, { before: before.unit, id: edit.inside, node: nodes.get(edit.inside)! });
+    if (assigned(before.unit, edit.inside) === assigned(unit, edit.inside)) {
+      move(unit, edit);
+      return { unit, text, outer, types: before.types, ...(edit.inLine ? { changed: edit.inside } : {}) };
+    }
   }
   const unit = lowerFile(input, source);
   return { unit, text, outer, types: new Map(outer.map(({ id }) => [id, typeNow(id)])) };
@@ -92,10 +95,11 @@ function editBetween(before: Lowered, text: string, outer: readonly Outer[]): Ed
   const end = before.text.length - tail;
   const by = text.length - before.text.length;
   let inside: FunctionId | undefined;
+  let sharesLine = false;
   for (const [index, old] of before.outer.entries()) {
     const now = outer[index]!;
     const holds = old.bodyStart < start && end < old.end;
-    if (holds) inside = old.id;
+    if (holds) [inside, sharesLine] = [old.id, breaks(before.text, end, old.end) === 0];
     const shift = !holds && old.start >= end ? by : 0;
     const same =
       now.id === old.id &&
@@ -104,54 +108,47 @@ function editBetween(before: Lowered, text: string, outer: readonly Outer[]): Ed
       now.end === old.end + (holds ? by : shift);
     if (!same || (!holds && old.start < end && old.end > start)) return undefined;
   }
-  return inside === undefined ? undefined : { inside, end, by };
+  if (inside === undefined) return undefined;
+  return { inside, end, by, inLine: breaks(before.text, start, end) === breaks(text, start, end + by) && !sharesLine };
 }
 
-/** What the names of a file's outer functions are known to be; nothing of a name that several variables have. */
-function typesOfNames(unit: Unit): (id: FunctionId) => TypeFact | undefined {
-  const byName = new Map<string, TypeFact | undefined>();
-  for (const { name, type } of unit.functions.get(unit.module)?.locals ?? [])
-    if (name !== undefined) byName.set(name, byName.has(name) ? undefined : type);
-  return (id) => (id.includes('/', id.indexOf('#')) ? undefined : byName.get(unit.functions.get(id)?.name ?? ''));
+/** How many lines end between two places. */
+function breaks(text: string, start: number, end: number): number {
+  let count = 0;
+  for (let at = text.indexOf('\n', start); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) count++;
+  return count;
 }
 
-interface Group {
-  readonly functions: readonly LoweredFunction[];
-  readonly classes: readonly LoweredClass[];
-}
+/** Has every variable of the module a name of its own, by which functions know it? */
+const plainlyNamed = (module: LoweredFunction | undefined): boolean =>
+  module !== undefined && module.locals.every(({ name, unique }) => name === undefined || name === unique);
 
-/** What each outer function contains, itself included, in the order it was lowered. */
-function groupsOf(unit: Unit, outer: ReadonlySet<FunctionId>): ReadonlyMap<FunctionId, Group> {
-  const groups = new Map<FunctionId, { functions: LoweredFunction[]; classes: LoweredClass[] }>();
-  const groupOf = (id: string): { functions: LoweredFunction[]; classes: LoweredClass[] } | undefined => {
-    const least = id.indexOf('#');
-    for (let at = id.length; at > least; at = id.lastIndexOf('/', at - 1)) {
-      const owner = id.slice(0, at);
-      if (!outer.has(owner)) continue;
-      const group = groups.get(owner) ?? { functions: [], classes: [] };
-      groups.set(owner, group);
-      return group;
+/**
+ * Moves all places of a unit's functions and classes, but those inside of one, to where they stand after the edit. In
+ * place: what earlier walks have noted of these functions goes on being right.
+ */
+function move({ file, functions, classes }: Unit, { inside, end, by }: Edit): void {
+  if (by === 0) return;
+  const moved = new Set<object>();
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) {
+      for (const member of value) if (typeof member === 'object') visit(member);
+      return;
     }
-    return undefined;
+    if (value === null || moved.has(value as object)) return;
+    const holder = value as Record<string, unknown>;
+    if (typeof holder['start'] === 'number' && typeof holder['end'] === 'number') {
+      if (holder['file'] !== file) return;
+      moved.add(holder);
+      if (holder['start'] >= end) holder['start'] += by;
+      if (holder['end'] >= end) holder['end'] += by;
+      return;
+    }
+    // Types have no places.
+    for (const key in holder) if (key !== 'type' && typeof holder[key] === 'object') visit(holder[key]);
   };
-  for (const fn of unit.functions.values()) groupOf(fn.id)?.functions.push(fn);
-  for (const cls of unit.classes.values()) groupOf(cls.id)?.classes.push(cls);
-  return groups;
-}
-
-function moved(group: Group | undefined, start: number, { end, by }: Edit, file: string): Group | undefined {
-  return group === undefined || start < end || by === 0 ? group : (shifted(group, by, file) as Group);
-}
-
-/** The same value, its places in `file` moved; types have none. */
-function shifted(value: unknown, by: number, file: string): unknown {
-  if (Array.isArray(value)) return value.map((member) => shifted(member, by, file));
-  if (typeof value !== 'object' || value === null) return value;
-  if ('start' in value && 'end' in value && typeof value.start === 'number' && typeof value.end === 'number')
-    return !('file' in value) || value.file === file ? { ...value, start: value.start + by, end: value.end + by } : value;
-  const made: Record<string, unknown> = {};
-  for (const [key, member] of Object.entries(value)) made[key] = key === 'type' ? member : shifted(member, by, file);
-  return made;
+  for (const [id, fn] of functions) if (id !== inside && !id.startsWith(`${inside}/`)) visit(fn);
+  for (const [id, cls] of classes) if (!id.startsWith(`${inside}/`)) visit(cls);
 }
 
 /** The variables of the module that a function, or one inside it, assigns. */

@@ -18,8 +18,7 @@ const K = ts.SyntaxKind;
 /** Lowers statements that share a scope: functions first, `using` freed at the end. */
 export function statements(fn: Lowering, list: readonly ts.Statement[], scope: ts.Node): void {
   for (const statement of list) {
-    if (ts.isFunctionDeclaration(statement) && statement.name !== undefined)
-      fn.declare(statement.name, 'constant', fn.file.keptType(fn.file.idOf(statement)));
+    if (ts.isFunctionDeclaration(statement) && statement.name !== undefined) fn.declare(statement.name, 'constant');
     if (ts.isClassDeclaration(statement) && statement.name !== undefined) fn.declare(statement.name, 'constant');
     if (ts.isVariableStatement(statement))
       for (const declaration of statement.declarationList.declarations) predeclare(fn, declaration.name, kindOf(statement.declarationList));

@@ -3,17 +3,19 @@
  *
  * Depends on: compiled, libraries, lower/ir, flow/facts.
  */
-import { explore, newWalks, type Exploration, type Walks } from '../compiled/explore.ts';
+import { explore, type Exploration, type Walked } from '../compiled/explore.ts';
 import type { ShapedCall } from '../compiled/jitted.ts';
 import type { CapturedUse } from '../compiled/run.ts';
 import { models } from '../libraries/index.ts';
-import type { Project, Span, Unit } from '../lower/ir.ts';
+import type { FunctionId, Project, Span, Unit } from '../lower/ir.ts';
 
 /** What an analysis is made from, and where it is kept: rules hand over their context. */
 export interface Asked {
   readonly project: Project;
   readonly unit: Unit;
   shared<T>(key: symbol, make: () => T): T;
+  /** What is known of walks by their roots, here of one check. */
+  lasting<T extends Pick<Walked, 'reached'>>(key: symbol): Map<FunctionId, T>;
   /** Asked in long work; throws when nobody wants the answer any more. */
   readonly look?: () => void;
 }
@@ -34,7 +36,7 @@ const walksKey = Symbol('walks');
 const keys = new Map<string, symbol>();
 
 /** The analysis of one file: walked from its own functions and from the files that call into it. */
-export function analysisOf({ project, unit, shared, look }: Asked): Analysis {
+export function analysisOf({ project, unit, shared, lasting, look }: Asked): Analysis {
   const key = keys.get(unit.file) ?? Symbol(unit.file);
   keys.set(unit.file, key);
   return shared(key, () =>
@@ -45,7 +47,7 @@ export function analysisOf({ project, unit, shared, look }: Asked): Analysis {
         unit,
         shared(callersKey, () => callers(project)),
       ),
-      shared(walksKey, () => newWalks(project)),
+      lasting<Walked>(walksKey),
       look,
     ),
   );
@@ -99,8 +101,13 @@ function named(unit: Unit): ReadonlySet<string> {
 
 export const spanKey = ({ file, start, end }: Span): string => `${file}:${start}:${end}`;
 
-export function analyse(project: Project, from: readonly Unit[] = [...project.units.values()], walks?: Walks, look?: () => void): Analysis {
-  const exploration = explore({ project, models, units: from.filter(worthWalking), look, ...(walks === undefined ? {} : { walks }) });
+export function analyse(
+  project: Project,
+  from: readonly Unit[] = [...project.units.values()],
+  known?: Map<FunctionId, Walked>,
+  look?: () => void,
+): Analysis {
+  const exploration = explore({ project, models, units: from.filter(worthWalking), look, ...(known === undefined ? {} : { known }) });
   const byCall = new Map<string, Map<string, ShapedCall>>();
   const byJit = new Map<string, ShapedCall[]>();
   const captured = new Map<string, CapturedUse>();

@@ -63,7 +63,7 @@ function keptBy(analysis: Analysis, call: ShapedCall): readonly Kept[] {
   const counted = new Set<Variable>();
   const bySite = new Map<string, Kept>();
   for (const { inputs, outputs, role, place } of program.equations) {
-    if (role === undefined) for (const output of outputs) made.set(output, chainOf(analysis.exploration.places, place));
+    if (role === undefined) for (const output of outputs) made.set(output, chainOf(place));
     if (role !== 'gradient') continue;
     for (const input of inputs) {
       const chain = isLiteral(input) ? undefined : made.get(input);

@@ -8,7 +8,7 @@
  */
 import type { Capture, CompiledCall, Observation } from '../flow/facts.ts';
 import type { Intent } from '../lower/intent.ts';
-import type { LoweredFunction, Project, Span, Unit } from '../lower/ir.ts';
+import type { FunctionId, LoweredFunction, Project, Span, Unit } from '../lower/ir.ts';
 
 export type Severity = 'error' | 'warning' | 'info' | 'hint';
 
@@ -64,6 +64,8 @@ export interface RuleContext {
   silent(reason: string): void;
   /** Work shared between rules of one check (shapes, plans), made once by `make`, by key. */
   shared<T>(key: symbol, make: () => T): T;
+  /** What was found by going through functions, by the first of them: kept over edits elsewhere. */
+  lasting<T extends { readonly reached: ReadonlySet<FunctionId> }>(key: symbol): Map<FunctionId, T>;
   /** Asked in long work; throws when nobody wants the answer any more. */
   readonly look?: () => void;
 }

@@ -25,7 +25,7 @@ export function runRules(
   look: () => void,
 ): readonly Reported[] {
   const { facts } = snapshot;
-  const { project, shared } = snapshot.part(unit.file);
+  const { project, shared, lasting } = snapshot.part(unit.file);
   if (unit.libraries.size === 0 && unit.directives.length === 0) return [];
   const here = <T extends { readonly span: { readonly file: string } }>(list: readonly T[]): readonly T[] =>
     list.filter(({ span }) => span.file === unit.file);
@@ -37,6 +37,7 @@ export function runRules(
       unit,
       settings,
       shared,
+      lasting,
       look,
       observations: here(facts.observations),
       calls: here(facts.calls),

@@ -28,10 +28,17 @@ export interface Turns {
 
 const sliceMs = 8;
 
+/** What was worked out by going through functions. */
+export interface Reaching {
+  readonly reached: ReadonlySet<FunctionId>;
+}
+
 /** Files connected by imports: nothing outside can see into them. */
 export interface Part {
   readonly project: Project;
   shared<T>(key: symbol, make: () => T): T;
+  /** By function from which it starts: kept over edits of functions that it didn't reach. */
+  lasting<T extends Reaching>(key: symbol): Map<FunctionId, T>;
 }
 
 export interface Snapshot {
@@ -65,6 +72,9 @@ export class Store {
   private readonly walks = new Map<string, KeptWalk & { readonly files: readonly string[] }>();
   private readonly leftovers = new Map<string, KeptWalk>();
   private parts: ReadonlyMap<string, Part> = new Map();
+  private readonly lasting = new Map<symbol, Map<FunctionId, Reaching>>();
+  /** The snapshot that is being made: units are changed in place, so the next waits for it. */
+  private making: Promise<unknown> = Promise.resolve();
   private last: { readonly revision: string; readonly snapshot: Snapshot } | undefined;
   /** Files that somebody has asked for. */
   private readonly wanted = new Set<string>();
@@ -96,8 +106,15 @@ export class Store {
     this.generation++;
   }
 
-  /** The state of things now; at least `wanted` and what they reach is analysed. */
+  /** The state of things now; at least `wanted` and what they reach is analysed. Good until the next one is asked for. */
   async snapshot(turns: Turns, wanted: readonly string[]): Promise<Snapshot> {
+    const made = this.making.then(() => this.make(turns, wanted));
+    this.making = made.catch(() => undefined);
+    return made;
+  }
+
+  private async make(turns: Turns, wanted: readonly string[]): Promise<Snapshot> {
+    turns.look();
     const revision = `${this.texts.revision}:${this.generation}`;
     if (
       this.last?.revision === revision &&
@@ -114,7 +131,7 @@ export class Store {
     const snapshot: Snapshot = {
       project,
       facts: factsOf(project, collectors, turns.look),
-      part: (file) => parts.get(file) ?? newPart(project),
+      part: (file) => parts.get(file) ?? newPart(project, this.lastingOf),
       fault: (where, error) => void faults.push({ where, error }),
       faults,
     };
@@ -156,6 +173,7 @@ export class Store {
         const before = known?.others === others ? known.lowered : undefined;
         const lowered = relower({ facts, models: this.models, naming, look }, source, before, this.texts.isOpen(source.fileName));
         this.units.set(source.fileName, { key, others, lowered, unit: lowered.unit });
+        this.forget(lowered.changed);
         units.set(source.fileName, lowered.unit);
       } catch (error) {
         look();
@@ -166,9 +184,26 @@ export class Store {
         started = performance.now();
       }
     }
-    for (const file of [...this.units.keys()]) if (!units.has(file)) this.units.delete(file);
+    for (const file of [...this.units.keys()])
+      if (!units.has(file)) {
+        this.units.delete(file);
+        this.forget(undefined);
+      }
     return { units, imports };
   }
+
+  /** What came by a function that has changed is not known any more; nothing is, where more than one function may have changed. */
+  private forget(changed: FunctionId | undefined): void {
+    if (changed === undefined) return this.lasting.clear();
+    const isInside = (id: FunctionId): boolean => id === changed || id.startsWith(`${changed}/`);
+    for (const known of this.lasting.values()) for (const [root, { reached }] of known) if ([...reached].some(isInside)) known.delete(root);
+  }
+
+  private readonly lastingOf = <T extends Reaching>(key: symbol): Map<FunctionId, T> => {
+    const known = this.lasting.get(key) ?? new Map<FunctionId, Reaching>();
+    this.lasting.set(key, known);
+    return known as Map<FunctionId, T>;
+  };
 
   /** Who imports whom; notes which files have changed, and which have changed for others through their imports. */
   private connections(
@@ -215,7 +250,8 @@ export class Store {
     const kept = new Map<string, Part>();
     for (const files of connected([...units.keys()], imports)) {
       const key = files.map((file) => `${file}@${this.units.get(file)?.key ?? ''}`).join(' ');
-      const part = this.parts.get(key) ?? newPart(projectOf(new Map(files.map((file) => [file, units.get(file)!] as const))));
+      const part =
+        this.parts.get(key) ?? newPart(projectOf(new Map(files.map((file) => [file, units.get(file)!] as const))), this.lastingOf);
       kept.set(key, part);
       for (const file of files) parts.set(file, part);
     }
@@ -277,10 +313,11 @@ export class Store {
   }
 }
 
-function newPart(project: Project): Part {
+function newPart(project: Project, lasting: Part['lasting']): Part {
   const kept = new Map<symbol, unknown>();
   return {
     project,
+    lasting,
     shared: <T>(key: symbol, make: () => T): T => {
       if (!kept.has(key)) kept.set(key, make());
       return kept.get(key) as T;
