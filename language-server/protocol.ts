@@ -68,13 +68,7 @@ export interface FunctionFact {
   /** Where a budget is set and the formula has one dimension: the largest that stays within it, 0 when none does. */
   readonly fits?: { readonly dimension: string; readonly most: number; readonly budgetBytes: number };
   /** Of a compiled function whose program is known from its text: how its values share memory. */
-  readonly compiled?: {
-    readonly values: number;
-    readonly inPlace: number;
-    readonly space: number;
-    readonly copies: number;
-    readonly copyBytes: number;
-  };
+  readonly compiled?: Readonly<Record<'values' | 'inPlace' | 'space' | 'copies' | 'copyBytes', number>>;
 }
 
 /** How often a rule stayed silent for a reason: where recall is. */
@@ -91,6 +85,8 @@ export interface CheckReport {
   readonly diagnostics: readonly Diagnostic[];
   readonly functions: readonly FunctionFact[];
   readonly silence?: readonly Silence[];
+  /** Files with faults of syntax, each with its first: what is around it may be read wrongly. */
+  readonly misread?: readonly (ReportPlace & { readonly message: string })[];
 }
 
 export interface ReportPlace {

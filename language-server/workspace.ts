@@ -305,6 +305,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
       const functions: FunctionFact[] = [];
       const silences = new Map<string, number>();
       const frees: Silence[] = [];
+      const misread: NonNullable<CheckReport['misread']>[number][] = [];
       const last = [...byStore.keys()].at(-1);
       for (const [store, list] of byStore) {
         // The trees that stores share, as those of the language's own declarations, go with the last.
@@ -315,6 +316,12 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
           if (withFunctions) functions.push(...(await functionsOf(store, file, never, naming)));
         }
         const { project, facts, faults } = await store.snapshot(turns(never), list);
+        for (const file of list) {
+          const fault = project.units.get(file)?.misread;
+          if (fault === undefined) continue;
+          const { start } = placeIn(texts, { file, start: fault.start, end: fault.start });
+          misread.push({ file: naming(file), ...start, message: fault.message });
+        }
         for (const [reason, count] of facts.silences) silences.set(reason, (silences.get(reason) ?? 0) + count);
         if (explainSilence)
           frees.push(...silentFrees(project, facts, (span) => ({ file: naming(span.file), ...placeIn(texts, span).start })));
@@ -325,6 +332,7 @@ export function createWorkspace(options: WorkspaceOptions): Workspace {
         files: files.length,
         diagnostics,
         functions,
+        ...(misread.length > 0 ? { misread } : {}),
         ...(explainSilence ? { silence: silenceList(silences, frees) } : {}),
       };
     },

@@ -24,6 +24,10 @@ const documents = [
   'examples',
 ];
 
+/** What of `dist` goes in; other things may lie there, such as bundles of benchmarks. */
+const made =
+  /^(extension\.cjs|(server|tidemark|analysis-worker|typescript-loader|chunk-.*)\.js|runtime|types|lib|timeline|runtime-package\.json|tidemark-runtime\.tgz)$/;
+
 /** Native parts and what they belong to: only the VSIX of that platform carries them. */
 const nativeParts = ['swiftshader'];
 
@@ -113,9 +117,8 @@ async function layOut(stage, { packages, native }) {
   await writeFile(path.join(stage, 'package.json'), `${JSON.stringify(await manifest(), null, 2)}\n`);
   await writeFile(path.join(stage, '.vscodeignore'), '.vscodeignore\n');
   const dist = path.join(root, 'dist');
-  const left = new Set(['parts.json', 'node_modules', ...(native ? [] : nativeParts)]);
   for (const name of await readdir(dist)) {
-    if (left.has(name) || name.endsWith('.vsix') || name.endsWith('.part')) continue;
+    if (!made.test(name) && !(native && nativeParts.includes(name))) continue;
     await cp(path.join(dist, name), path.join(stage, 'dist', name), { recursive: true });
   }
   await cp(path.join(root, 'extension', 'sample'), path.join(stage, 'dist', 'sample'), { recursive: true });

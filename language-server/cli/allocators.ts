@@ -9,7 +9,7 @@ import { profile as measure } from '../measure/run.ts';
 import type { Cancellation, ProfileOptions } from '../measure/run.ts';
 import type { AllocatorRun } from '../protocol.ts';
 import type { Arguments } from './args.ts';
-import { exitCodes, UsageError } from './io.ts';
+import { exitCodes, refusal, UsageError } from './io.ts';
 import type { IO } from './io.ts';
 import { bytesText, paint, tableText } from './text.ts';
 
@@ -24,7 +24,7 @@ export async function compareAllocators(args: Arguments, options: ProfileOptions
     const environment = { TIDEMARK_ALLOCATOR: choice.allocator, TIDEMARK_PREALLOCATE: String(choice.preallocate) };
     const result = await measure({ ...options, env: { ...options.env, ...environment } }, token);
     result.release();
-    if (result.report === null) throw new UsageError(result.message ?? 'the program could not be run', 'see above');
+    if (result.report === null) throw refusal(result.message);
     runs.push(allocatorRun(choice, result.report));
     if (result.state !== 'done') failed ??= `with ${choice.name} ${result.message}`;
     if (result.state === 'cancelled') break;

@@ -4,17 +4,17 @@
  * `--fix` works in rounds, since a fix may make room for another: check, apply all safe fixes that don't overlap, until
  * none is left. Report and exit code are those of what is left. Depends on: workspace, args, check-text, sarif, baseline.
  */
-import { existsSync, readFileSync, watch } from 'node:fs';
+import { existsSync, statSync, watch } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Cancellation } from '../measure/run.ts';
-import { packageRoot } from '../measure/command.ts';
+import { isSource } from '../program/host.ts';
 import type { CheckReport, Diagnostic, SeveritySetting } from '../protocol.ts';
 import { applyEdits, compatibleFixes, editsOf } from './apply-edits.ts';
 import { helpText, readArguments } from './args.ts';
 import type { Arguments, OptionTable } from './args.ts';
 import { baselineText, readBaseline, withoutKnown } from './baseline.ts';
 import { checkText, githubText, silenceText } from './check-text.ts';
-import { exitCodes, UsageError } from './io.ts';
+import { exitCodes, outFile, UsageError, version } from './io.ts';
 import type { IO } from './io.ts';
 import { sourceFiles } from './profile.ts';
 import { sarifText } from './sarif.ts';
@@ -70,6 +70,8 @@ export async function checkCommand(argv: readonly string[], io: IO, token: Cance
   const paths = args.positional.length === 0 ? ['.'] : args.positional;
   for (const path of paths)
     if (!existsSync(resolve(io.cwd, path))) throw new UsageError(`there is no file or folder ${path}`, `looked in ${io.cwd}`);
+  outFile(args.value('out'), io);
+  if (args.has('update')) outFile(args.value('baseline'), io);
   const code = await once(paths, args, io, make);
   return args.has('watch') ? watching(paths, args, io, token, make) : code;
 }
@@ -90,6 +92,9 @@ async function once(paths: readonly string[], args: Arguments, io: IO, make: Mak
     functions: args.value('format') === 'json',
   };
   let checker = await make(io.cwd, project);
+  const unknown = Object.keys(checkOptions.rules).find((id) => !checker.rules.some((rule) => rule.id === id));
+  if (unknown !== undefined)
+    throw new UsageError(`there is no rule \`${unknown}\``, `use one of ${checker.rules.map(({ id }) => id).join(', ')}`);
   let report = await checker.check(paths, checkOptions);
   if (args.has('fix')) {
     let fixed = 0;
@@ -113,7 +118,22 @@ async function once(paths: readonly string[], args: Arguments, io: IO, make: Mak
     report = withoutKnown(report, readBaseline(baseline, readInput(baseline, io)), sources);
   }
   write(report, paths, args, io, checker.rules);
+  for (const note of notesOn(report, paths, io.cwd)) io.err(`${paint(io.color)('yellow', 'note')}: ${note}\n`);
   return report.diagnostics.some(({ severity }) => severity === 'error' || severity === 'warning') ? exitCodes.findings : exitCodes.fine;
+}
+
+/** What was asked for and not, or not wholly, read: no findings there mean nothing. */
+function notesOn(report: CheckReport, paths: readonly string[], cwd: string): readonly string[] {
+  const unread = paths.filter((path) => !isSource(path) && statSync(resolve(cwd, path)).isFile());
+  const nothing = report.files === 0 && unread.length < paths.length;
+  return [
+    ...unread.map((path) => `${path} is neither TypeScript nor JavaScript, and was not read`),
+    ...(nothing ? [`there is no TypeScript or JavaScript in ${paths.join(', ')}`] : []),
+    ...(report.misread ?? []).map(
+      ({ file, line, column, message }) =>
+        `${file}:${line}:${column} is no valid code (${message}) and what is around it may be overlooked`,
+    ),
+  ];
 }
 
 function write(report: CheckReport, paths: readonly string[], args: Arguments, io: IO, rules: readonly RuleText[]): void {
@@ -169,8 +189,10 @@ function readRules(args: Arguments): Readonly<Record<string, SeveritySetting>> {
 function readProject(args: Arguments, io: IO): string | undefined {
   const project = args.value('project');
   if (project === undefined) return undefined;
-  const path = resolve(io.cwd, project);
+  const named = resolve(io.cwd, project);
+  const path = existsSync(named) && statSync(named).isDirectory() ? join(named, 'tsconfig.json') : named;
   if (!existsSync(path)) throw new UsageError(`there is no project ${project}`, `looked in ${io.cwd}`);
+  if (!path.endsWith('.json')) throw new UsageError(`${project} is no project`, 'name a tsconfig.json, and the files to check after it');
   return path;
 }
 
@@ -208,11 +230,4 @@ function watching(paths: readonly string[], args: Arguments, io: IO, token: Canc
     token.onCancellationRequested(() => end(settle)(last));
     io.err('watching for changes; end with Ctrl-C\n');
   });
-}
-
-function version(): string {
-  const manifest: unknown = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
-  return typeof manifest === 'object' && manifest !== null && 'version' in manifest && typeof manifest.version === 'string'
-    ? manifest.version
-    : '0.0.0';
 }

@@ -10,7 +10,7 @@ import { readReport } from '../measure/run.ts';
 import type { ProfileReport } from '../protocol.ts';
 import { helpText, readArguments } from './args.ts';
 import type { OptionTable } from './args.ts';
-import { exitCodes, UsageError } from './io.ts';
+import { exitCodes, outFile, UsageError } from './io.ts';
 import type { IO } from './io.ts';
 import { writeProfile } from './profile-formats.ts';
 import { bytesText, counted } from './text.ts';
@@ -35,6 +35,8 @@ export async function collectCommand(argv: readonly string[], io: IO): Promise<n
   const events = resolve(io.cwd, folder);
   if (!existsSync(join(events, 'run.json')))
     throw new UsageError(`${folder} holds no events of a program`, 'give the folder that TIDEMARK_EVENTS named');
+  const out = args.value('out') ?? 'program.tidemark';
+  const path = outFile(out, io);
   const exitCode = args.value('exit-code');
   const entry = relative(io.cwd, resolve(io.cwd, args.value('entry') ?? 'program')).replaceAll('\\', '/');
   const report = await readReport(events, {
@@ -43,8 +45,7 @@ export async function collectCommand(argv: readonly string[], io: IO): Promise<n
     exitCode: exitCode === undefined ? null : Number(exitCode),
     notes: exitCode === undefined ? ['the program was killed; the profile reaches up to that point'] : [],
   });
-  const out = args.value('out') ?? 'program.tidemark';
-  await writeProfile('tidemark', report, events, resolve(io.cwd, out), process.stdout);
+  await writeProfile('tidemark', report, events, path, process.stdout);
   rmSync(events, { recursive: true, force: true });
   io.err(`${summary(report)}; saved as ${out} (\`npx tidemark show ${out}\`, or open it in the editor)\n`);
   return exitCodes.fine;

@@ -18,7 +18,7 @@ import type { ExplainStage, Explanation, FunctionReport } from '../protocol.ts';
 import { createWorkspace } from '../workspace.ts';
 import { helpText, readArguments, readSeconds } from './args.ts';
 import type { OptionTable } from './args.ts';
-import { exitCodes, UsageError } from './io.ts';
+import { exitCodes, refusal, UsageError } from './io.ts';
 import type { IO } from './io.ts';
 import { paint } from './text.ts';
 import type { Paint } from './text.ts';
@@ -68,7 +68,7 @@ export async function explainCommand(argv: readonly string[], io: IO, token: Can
     },
     token,
   );
-  if (result.report === null || result.events === null) throw new UsageError(result.message ?? 'the program could not be run', 'see above');
+  if (result.report === null || result.events === null) throw refusal(result.message);
   try {
     const ran = await programsOf(result.events);
     const wanted = args.value('function');

@@ -8,7 +8,7 @@ import * as nodeModule from 'node:module';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { Cancellation } from '../measure/run.ts';
-import { exitCodes, processIO, UsageError } from './io.ts';
+import { exitCodes, fileFault, processIO, UsageError, version } from './io.ts';
 import type { IO } from './io.ts';
 import { paint } from './text.ts';
 
@@ -30,6 +30,10 @@ const commands: Readonly<Record<string, { readonly help: string; readonly load: 
 
 export async function main(argv: readonly string[], io: IO, token: Cancellation): Promise<number> {
   const [name, ...rest] = argv;
+  if (name === '--version' || name === '-v') {
+    io.out(`${version()}\n`);
+    return exitCodes.fine;
+  }
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     io.out(helpOfAll());
     return name === undefined ? exitCodes.usage : exitCodes.fine;
@@ -41,8 +45,9 @@ export async function main(argv: readonly string[], io: IO, token: Cancellation)
       await command.load()
     )(rest, io, token);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    io.err(`${paint(io.color)('red', 'error')}: ${error.message}\nfix: ${error.fix}\n`);
+    const fault = error instanceof UsageError ? error : fileFault(error);
+    if (fault === undefined) throw error;
+    io.err(`${paint(io.color)('red', 'error')}: ${fault.message}\nfix: ${fault.fix}\n`);
     return exitCodes.usage;
   }
 }

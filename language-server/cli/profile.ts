@@ -11,7 +11,7 @@ import { compareAllocators } from './allocators.ts';
 import { bytesOption, helpText, readArguments, readSeconds } from './args.ts';
 import type { Arguments, OptionTable } from './args.ts';
 import { compare, comparisonText } from './compare.ts';
-import { exitCodes, UsageError } from './io.ts';
+import { exitCodes, outFile, refusal, UsageError } from './io.ts';
 import type { IO } from './io.ts';
 import { writeProfile } from './profile-formats.ts';
 import { profileText } from './profile-text.ts';
@@ -49,15 +49,16 @@ export async function profileCommand(argv: readonly string[], io: IO, token: Can
   }
   const format = args.value('format') ?? 'text';
   const limits = readLimits(args, io);
+  const out = outFile(args.value('out'), io);
   if (args.has('compare-allocators')) return compareAllocators(args, { ...target(args), ...runOptions(args, io, format) }, io, token);
   const page = args.value('browser');
   const result =
     page === undefined
       ? await measure({ ...target(args), ...runOptions(args, io, format) }, token)
       : await measurePage(page, args, io, format, token);
-  if (result.report === null) throw new UsageError(result.message ?? 'the program could not be run', 'see above');
+  if (result.report === null) throw refusal(result.message);
   try {
-    await write(result, result.report, format, args, io);
+    await write(result, result.report, format, out, io);
     return verdict(result, result.report, limits, io);
   } finally {
     result.release();
@@ -70,12 +71,12 @@ async function measurePage(url: string, args: Arguments, io: IO, format: string,
   const { profilePage } = await import('../measure/browser.ts');
   const seconds = args.value('seconds');
   const chrome = args.value('chrome');
-  if (seconds === undefined) io.err('the profile is written when the tab is closed, or on Ctrl-C\n');
   return profilePage(
     {
       url,
       cwd: io.cwd,
       env: io.env,
+      started: () => void (seconds === undefined && io.err('the profile is written when the tab is closed, or on Ctrl-C\n')),
       output: format === 'text' && !args.has('out') ? io.out : io.err,
       ...(seconds === undefined ? {} : { seconds: readSeconds('--seconds', seconds) }),
       ...(chrome === undefined ? {} : { chrome: resolve(io.cwd, chrome) }),
@@ -114,11 +115,10 @@ function runOptions(args: Arguments, io: IO, format: string): Omit<ProfileOption
   };
 }
 
-async function write(result: ProfileResult, report: ProfileReport, format: string, args: Arguments, io: IO): Promise<void> {
-  const out = args.value('out');
+async function write(result: ProfileResult, report: ProfileReport, format: string, out: string | undefined, io: IO): Promise<void> {
   const give = (content: string): void => {
     if (out === undefined) io.out(content);
-    else io.writeFile(resolve(io.cwd, out), content);
+    else io.writeFile(out, content);
   };
   switch (format) {
     case 'json':
@@ -126,11 +126,19 @@ async function write(result: ProfileResult, report: ProfileReport, format: strin
     case 'pprof':
     case 'trace':
     case 'tidemark':
-      return writeProfile(format, report, result.events!, out === undefined ? undefined : resolve(io.cwd, out), process.stdout);
+      return writeProfile(format, report, result.events!, out, process.stdout);
     default:
-      return give(profileText(report, sourceFiles(io), paint(io.color && out === undefined)));
+      return give(
+        profileText(out === undefined ? withoutEnding(result, report) : report, sourceFiles(io), paint(io.color && out === undefined)),
+      );
   }
 }
+
+/** How the run ended is the last line on the terminal; the report need not say it before. */
+const withoutEnding = ({ message }: ProfileResult, report: ProfileReport): ProfileReport => ({
+  ...report,
+  notes: (report.notes ?? []).filter((note) => note !== message),
+});
 
 export function sourceFiles(io: IO): SourceFiles {
   const known = new Map<string, readonly string[] | undefined>();

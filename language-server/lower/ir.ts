@@ -279,6 +279,8 @@ export interface Unit {
   readonly budgetBytes?: number;
   /** Ids of the library models it uses (imports, or types that occur). */
   readonly libraries: ReadonlySet<string>;
+  /** The first thing that is no TypeScript: functions around it may be read wrongly. */
+  readonly misread?: { readonly start: number; readonly message: string };
   /** `using` may be written here: the file has types, and its `lib` knows disposables. */
   readonly disposable?: boolean;
   /** Names of the module's variables that other files can import. */

@@ -10,6 +10,7 @@ import type { TypeFacts } from '../program/program.ts';
 import { hasModifier, importedLibraries, kindOf } from './declarations.ts';
 import { directivesOf, budgetAbove } from './directives.ts';
 import { knowsDisposables } from './disposables.ts';
+import { misreadOf } from './misread.ts';
 import { exportsOf } from './exports.ts';
 import { bare, closure, expression, literal, propertyName } from './expressions.ts';
 import { Lowering, type FileContext } from './function.ts';
@@ -336,6 +337,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile, again?: A
     version: facts.version(source.fileName),
     directives,
     lines: source.getLineStarts(),
+    ...misreadOf(source),
     ...(budgetBytes === undefined ? {} : { budgetBytes }),
   };
   if (again !== undefined) return lowerAgain(again);
@@ -385,7 +387,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile, again?: A
       if (!isInside(other)) all.set(other, fn);
       else if (!all.has(id)) for (const [inner, made] of functions) all.set(inner, made);
     noteLibraries(all);
-    const { budgetBytes: _, ...kept } = before;
+    const { budgetBytes: _, misread: __, ...kept } = before;
     return { ...kept, ...ofText, libraries, functions: all };
   }
 }

@@ -58,11 +58,13 @@ export function createAttach({ cwd, maps }: AttachOptions): Attach {
     if (map === undefined) return { ...frame, file: nameOf(frame.file) };
     const at = originalPositionFor(map, { line: frame.line, column: frame.column - 1 });
     if (at.source === null) return { ...frame, file: nameOf(frame.file) };
+    // A loader may call its source otherwise; what runs under the name of a TypeScript file is a translation of that file.
+    const source = /\.[cm]ts$/.test(pathOf(frame.file)) ? frame.file : at.source;
     const begins =
       functionLine === undefined ? undefined : originalPositionFor(map, { line: functionLine, column: (functionColumn ?? 1) - 1 });
     return {
       ...rest,
-      file: nameOf(at.source),
+      file: nameOf(source),
       line: at.line,
       column: at.column + 1,
       ...(begins?.source === at.source ? { functionLine: begins.line, functionColumn: begins.column + 1 } : {}),

@@ -38,6 +38,8 @@ export interface PageOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Events are read while the page runs once they are more than this. */
   readonly partBytes?: number;
+  /** Called when the page is about to be opened. */
+  readonly started?: () => void;
   /** The page's console, and what the browser says of it. */
   readonly output?: (text: string) => void;
 }
@@ -80,6 +82,7 @@ async function run(options: PageOptions, token: Cancellation): Promise<ProfileRe
       return refused(
         `${browser.path} started but gave no way to watch it\nfix: close other instances, or name another browser with \`--chrome PATH\``,
       );
+    options.started?.();
     const long = watchLongRun(events, start);
     const ending = await watchTab(port, { events, cwd, start }, options, token);
     const facts: RunFacts = {

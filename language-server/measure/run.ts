@@ -67,8 +67,9 @@ export function queued<Result>(work: () => Promise<Result>): Promise<Result> {
 async function run(options: ProfileOptions, token: Cancellation): Promise<ProfileResult> {
   const cwd = resolve(options.cwd ?? process.cwd());
   const entry = options.entry === undefined ? undefined : resolve(cwd, options.entry);
-  if (entry !== undefined && !isFile(entry)) return refused(`there is no file to run at ${entry}`);
-  if (!existsSync(cwd)) return refused(`the working directory ${cwd} does not exist`);
+  if (!existsSync(cwd)) return refused(`the working directory ${cwd} does not exist\nfix: name one that does`);
+  const unfit = entry === undefined ? undefined : whyUnfit(entry, cwd);
+  if (unfit !== undefined) return refused(unfit);
   const env = withoutElectron({ ...process.env, ...options.env });
   const node = await findNode({
     setting: options.nodePath,
@@ -104,7 +105,7 @@ async function run(options: ProfileOptions, token: Cancellation): Promise<Profil
   await long.stop();
   if (ending.kind === 'notStarted') {
     release();
-    return refused(`${command} could not be started: ${ending.reason}`);
+    return refused(`${command} could not be started: ${ending.reason}\nfix: name a program that is on the PATH, or its whole path`);
   }
   const verdict = judge(ending, options.timeoutMs);
   const name = entry === undefined ? (options.command ?? []).join(' ') : relative(cwd, entry).replaceAll('\\', '/');
@@ -156,7 +157,16 @@ export const refused = (message: string): ProfileResult => ({
   release: () => undefined,
 });
 
-const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
+/** Why a path is nothing that Node runs, and what to name instead. */
+function whyUnfit(entry: string, cwd: string): string | undefined {
+  if (!existsSync(entry)) return `there is no file to run at ${entry}\nfix: name a file as seen from ${cwd}`;
+  if (!statSync(entry).isFile()) return `${entry} is a folder\nfix: name the file in it that starts the program`;
+  if (/\.html?$/i.test(entry))
+    return `${entry} is a page, not a program\nfix: serve it, and profile its address: tidemark profile --browser URL`;
+  if (/\.(json|jsonc|txt|md|css|csv|tidemark)$/i.test(entry))
+    return `${entry} is no program\nfix: name a file of TypeScript or JavaScript, or any command after \`--command --\``;
+  return undefined;
+}
 
 /** A child that inherits these would be an Electron that plays Node, or debug itself on the editor's port. */
 function withoutElectron(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {

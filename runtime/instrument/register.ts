@@ -252,7 +252,8 @@ function withAdditions(loaded: Loaded, url: string): Loaded {
   if (loaded.format === 'module-typescript') return withChange(loaded, (source) => changedTypes(source, url), 'module');
   // CommonJS comes with its text only where a loader of the program made it; all else is met when it is compiled.
   if (loaded.format !== 'module' && loaded.format !== 'commonjs') return loaded;
-  return withChange(loaded, (source) => (isUntranslated(source, url) ? undefined : changed(source, url)));
+  const file = loaded.format === 'module' ? url : pathOf(url);
+  return withChange(loaded, (source) => (isUntranslated(source, url) ? undefined : changed(source, file)));
 }
 
 /** TypeScript that Node itself runs: without its types it is JavaScript at the same places. */

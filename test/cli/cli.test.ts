@@ -103,12 +103,25 @@ describe('command line', () => {
       [['profile', 'a.ts', '--format', 'xml'], /cannot be "xml"[\s\S]*text, json, pprof/],
       [['profile'], /no file to profile/],
       [['profile', 'absent.ts'], /there is no file to run at .*absent\.ts/],
+      [['profile', '.'], /is a folder[\s\S]*name the file in it/],
+      [['profile', 'page.html'], /is a page[\s\S]*--browser URL/],
+      [['profile', 'notes.md'], /notes\.md is no program[\s\S]*TypeScript or JavaScript/],
+      [['profile', '--command', '--', 'no-such-program'], /no-such-program could not be started[\s\S]*on the PATH/],
+      [['profile', 'a.ts', '--out', 'nowhere/a.json'], /nowhere\/a\.json cannot be written: there is no folder [\s\S]*make the folder/],
+      [
+        ['profile', '--browser', 'localhost'],
+        /localhost is no address of a page\nfix: write it whole, such as http:\/\/localhost:5173\/\n$/,
+      ],
       [['profile', 'a.ts', '--budget', 'much'], /`--budget` cannot be "much"[\s\S]*64MiB/],
       [['profile', 'a.ts', '--tolerance', '2%'], /no baseline/],
       [['profile', '--command'], /no command line/],
       [['profile', 'a.ts', 'b.ts'], /b\.ts comes after[\s\S]*after `--`/],
       [['check', 'absent'], /no file or folder absent/],
       [['check', '--rule', 'leak=loud'], /ID=SEVERITY/],
+      [['check', '--rule', 'leek=off'], /no rule `leek`[\s\S]*use one of leak/],
+      [['check', 'a.ts', '--out', '.'], /\. is a folder/],
+      [['check', 'a.ts', '--baseline', 'nowhere/b.json', '--update'], /no folder .*nowhere/],
+      [['check', '--project', 'a.ts'], /a\.ts is no project[\s\S]*tsconfig\.json/],
       [['check', '--baseline', 'absent.json'], /baseline absent\.json cannot be read[\s\S]*--update/],
       [['show'], /one profile is shown/],
       [['explain'], /one file is explained/],
@@ -118,6 +131,7 @@ describe('command line', () => {
       [['compare', 'a.ts'], /two profiles are compared/],
       [['compare', 'a.ts', 'a.ts'], /no profile of this version/],
     ];
+    for (const name of ['page.html', 'notes.md']) writeFileSync(join(cwd, name), '');
     for (const [argv, expected] of wrong) {
       io.stderr.length = 0;
       assert.equal(argv[0] === 'check' ? await checkOrUsage(argv) : await run(...argv), 2, argv.join(' '));
@@ -136,6 +150,26 @@ describe('command line', () => {
       return 2;
     }
   }
+
+  it('what was named and not read, or could not be, is said beside the findings', async () => {
+    writeFileSync(join(cwd, 'notes.md'), '');
+    writeFileSync(
+      join(cwd, 'broken.ts'),
+      "import * as tf from '@tensorflow/tfjs';\nconst x: number = ;\nexport const y = tf.zeros([x]);\n",
+    );
+    assert.equal(await run('check', 'notes.md', 'broken.ts'), 0);
+    assert.match(io.stderr.join(''), /^note: notes\.md is neither TypeScript nor JavaScript, and was not read$/m);
+    assert.match(io.stderr.join(''), /^note: broken\.ts:2:19 is no valid code \(Expression expected\.\)/m);
+    const empty = mkdtempSync(join(cwd, 'empty-'));
+    assert.equal(await run('check', empty), 0);
+    assert.match(io.stderr.at(-1)!, /^note: there is no TypeScript or JavaScript in /);
+  });
+
+  it('what the file system refuses is said in a sentence', async () => {
+    io = { ...io, writeFile: (path) => writeFileSync(join(path, 'b'), '') };
+    assert.equal(await run('check', 'a.ts', '--out', 'new.txt'), 2);
+    assert.match(io.stderr.join(''), /^error: .*new\.txt.* cannot be used: it is not there\nfix: /);
+  });
 
   it('findings end with 1 and show the source with carets, tabs kept', async () => {
     assert.equal(await check('a.ts'), 1);
@@ -315,6 +349,11 @@ describe('command line', () => {
     writeFileSync(join(cwd, 'b.tidemark'), `${JSON.stringify(report(50, []))}\n{"kind":"end","at":1,"exitCode":0}\n`);
     assert.equal(await run('compare', 'a.json', 'b.tidemark'), 0);
     assert.match(io.stdout.join(''), /peak in use +100 B +→ +50 B +−50 B +−50 %/);
+  });
+
+  it('says its version', async () => {
+    assert.equal(await run('--version'), 0);
+    assert.match(io.stdout.join(''), /^\d+\.\d+\.\d+\n$/);
   });
 
   it('every command has a help', async () => {

@@ -76,6 +76,7 @@ export async function hardRun({ browser, workspace, vsix, lay }) {
       if (told.length !== 1) throw new Error(`told ${told.length} times`);
     });
     await check('a program whose extension host is killed ends, and the numbers of the run before are there again', async () => {
+      await measured();
       await endless();
       const [host] = await eventually('the extension host runs', async () => nonEmpty(await ours('--type=extensionHost')), 30_000);
       process.kill(host, 'SIGKILL');

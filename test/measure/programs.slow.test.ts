@@ -185,6 +185,32 @@ runInContext('globalThis.x = tf.zeros([16]);', context, { filename: ${JSON.strin
     assert.deepEqual(lines(report), [['inner.js', 1, 1, 64]]);
   });
 
+  it('a file keeps its extension, and functions of CommonJS are counted too', async () => {
+    for (const [name, take] of [
+      ['typed.mts', "import * as tf from '@tensorflow/tfjs';"],
+      ['typed.cts', "import tf = require('@tensorflow/tfjs');"],
+    ] as const) {
+      const { report } = await measured({
+        entry: written.write(
+          name,
+          `${take}
+interface Sized {
+  readonly rows: number;
+}
+
+function make({ rows }: Sized): number {
+  return tf.zeros([rows, 4]).size;
+}
+for (const rows of [1, 2]) make({ rows });
+`,
+        ),
+      });
+      assert.deepEqual(lines(report), [[name, 7, 2, 48]]);
+      const [make] = report.functions.filter((one) => one.name === 'make');
+      assert.deepEqual([make?.calls, make?.line], [2, 6], name);
+    }
+  });
+
   it('TypeScript that a test runner translates and evaluates by itself lands on its own lines', async () => {
     // Types and empty lines are gone from what is evaluated, so that every line of it has another number.
     const path = written.write(
