@@ -25,8 +25,10 @@ export interface Lowered {
   readonly outer: readonly Outer[];
   /** How the type of each outer function reads; '' where its text says it all. */
   readonly types: ReadonlyMap<FunctionId, string>;
-  /** The function in which alone the text has changed since the last time, where every other line stands where it stood. */
+  /** The function whose body alone has changed since the last time; everything else was kept. */
   readonly changed?: FunctionId;
+  /** All that was kept stands in its line, at its place in the line. */
+  readonly inLine?: boolean;
 }
 
 /** The text between `start` and `end` has changed, and moved what follows by `by`; `inside` is where. */
@@ -55,7 +57,7 @@ export function relower(input: LoweringInput, source: ts.SourceFile, before?: Lo
     const unit = lowerFile(input, source, { before: before.unit, id: edit.inside, node: nodes.get(edit.inside)! });
     if (assigned(before.unit, edit.inside) === assigned(unit, edit.inside)) {
       move(unit, edit);
-      return { unit, text, outer, types: before.types, ...(edit.inLine ? { changed: edit.inside } : {}) };
+      return { unit, text, outer, types: before.types, changed: edit.inside, inLine: edit.inLine };
     }
   }
   const unit = lowerFile(input, source);

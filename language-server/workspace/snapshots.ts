@@ -11,6 +11,7 @@ import type { Facts } from '../flow/facts.ts';
 import type { LibraryModel } from '../libraries/model.ts';
 import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
 import { createNaming } from '../lower/naming.ts';
+import type { LoweringInput } from '../lower/lower.ts';
 import { relower, type Lowered } from '../lower/relower.ts';
 import type { Texts } from '../program/host.ts';
 import { importsOf } from '../program/imports.ts';
@@ -155,6 +156,7 @@ export class Store {
   ): Promise<{ readonly units: ReadonlyMap<string, Unit>; readonly imports: ReadonlyMap<string, readonly string[]> }> {
     const naming = createNaming(facts);
     const sources = facts.program.getSourceFiles().filter((source) => facts.isOwn(source));
+    const ready = this.lowerEdited({ facts, models: this.models, naming, look }, sources);
     const { imports, usedBy } = this.connections(facts, sources, look);
     const units = new Map<string, Unit>();
     // Only what imports a file that somebody asked for, and what those import, can matter to it.
@@ -171,9 +173,11 @@ export class Store {
       }
       try {
         const before = known?.others === others ? known.lowered : undefined;
-        const lowered = relower({ facts, models: this.models, naming, look }, source, before, this.texts.isOpen(source.fileName));
-        this.units.set(source.fileName, { key, others, lowered, unit: lowered.unit });
-        this.forget(lowered.changed);
+        const lowered =
+          ready?.unit.file === source.fileName
+            ? ready
+            : relower({ facts, models: this.models, naming, look }, source, before, this.texts.isOpen(source.fileName));
+        this.keep(key, others, lowered);
         units.set(source.fileName, lowered.unit);
       } catch (error) {
         look();
@@ -190,6 +194,45 @@ export class Store {
         this.forget(undefined);
       }
     return { units, imports };
+  }
+
+  private keep(key: string, others: number, lowered: Lowered): void {
+    this.units.set(lowered.unit.file, { key, others, lowered, unit: lowered.unit });
+    this.forget(lowered.inLine === true ? lowered.changed : undefined);
+  }
+
+  /**
+   * Where one file has changed, as in typing, it is lowered first: when all but the body of a function is as it was, nothing
+   * has changed for the files that import it.
+   */
+  private lowerEdited(input: LoweringInput, sources: readonly Parameters<typeof importsOf>[1][]): Lowered | undefined {
+    const { facts } = input;
+    if (sources.length !== this.seen.size) return undefined;
+    const changed = sources.filter(({ fileName }) => this.seen.get(fileName)?.version !== facts.version(fileName));
+    const source = changed.length === 1 ? changed[0]! : undefined;
+    const seen = source === undefined ? undefined : this.seen.get(source.fileName);
+    const known = source === undefined ? undefined : this.units.get(source.fileName);
+    if (source === undefined || seen === undefined || known?.key !== `${seen.version} ${seen.others}`) return undefined;
+    if (!this.texts.isOpen(source.fileName) || seen.world !== this.world) return undefined;
+    if (importsOf(facts, source).join() !== seen.targets.join()) return undefined;
+    let lowered: Lowered;
+    try {
+      lowered = relower(input, source, known.lowered);
+    } catch {
+      // Met again, and noted, where all are lowered; or nobody wants the answer any more.
+      input.look?.();
+      return undefined;
+    }
+    if (lowered.changed === undefined) return lowered;
+    const version = facts.version(source.fileName);
+    this.seen.set(source.fileName, { ...seen, version });
+    this.keep(`${version} ${seen.others}`, seen.others, lowered);
+    return lowered;
+  }
+
+  /** What decides where imports lead, besides the text: the configuration, and which files there are. */
+  private get world(): string {
+    return `${this.generation}:${this.files}`;
   }
 
   /** What came by a function that has changed is not known any more; nothing is, where more than one function may have changed. */
@@ -218,7 +261,7 @@ export class Store {
     const names = new Set(sources.map(({ fileName }) => fileName));
     // Where an import leads may change with any file that comes or goes.
     if (names.size !== this.seen.size || sources.some(({ fileName }) => !this.seen.has(fileName))) this.files++;
-    const world = `${this.generation}:${this.files}`;
+    const { world } = this;
     for (const file of [...this.seen.keys()]) if (!names.has(file)) this.seen.delete(file);
     for (const source of sources) {
       const { fileName } = source;

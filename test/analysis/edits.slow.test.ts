@@ -22,7 +22,9 @@ function sample(random: Random, count: number): readonly { readonly name: string
       .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
       .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') })),
   );
-  const chosen = new Map(Array.from({ length: count }, () => random.pick(all)).map((file) => [file.name, file]));
+  const inParts = all.filter(({ name }) => name.includes('.lib.')).map(({ name }) => name.replace('.lib', ''));
+  const first = all.find(({ name }) => name === random.pick(inParts))!;
+  const chosen = new Map([first, ...Array.from({ length: count }, () => random.pick(all))].map((file) => [file.name, file]));
   // What a program imports comes with it.
   for (const { name } of [...chosen.values()])
     for (const other of all) if (other.name.startsWith(`${name.replace(/\.tsx?$/, '')}.`)) chosen.set(other.name, other);
@@ -97,7 +99,11 @@ describe('answers after random edits', function () {
             }
             const fresh = createWorkspace({ cwd: fixture.folder });
             fresh.setText(file, text);
-            assert.deepEqual(await said(workspace, file), await said(fresh, file), `${name}, round ${round}:\n${text}`);
+            const users = files.filter((other) => other.text.includes(`./${name.replace(/\.tsx?$/, '')}`)).map((other) => other.name);
+            for (const asked of [name, ...users]) {
+              const at = join(fixture.folder, asked);
+              assert.deepEqual(await said(workspace, at), await said(fresh, at), `${asked} after round ${round} in ${name}:\n${text}`);
+            }
           }
           workspace.setText(file, undefined);
         }
