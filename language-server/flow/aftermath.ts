@@ -61,7 +61,7 @@ export function ownedArguments(walker: Walker, fn: LoweredFunction, state: State
         kind: 'lost',
         span: extra ? life.lastRef! : life.passed.signature,
         function: fn.id,
-        array: named(life),
+        array: named(life, id),
         how: extra ? 'extraRef' : 'argument',
         what: 'array',
         ...(extra ? {} : { passed: life.passed }),

@@ -23,7 +23,7 @@ export const modelOf = (walk: Walk, library: string): LibraryModel =>
 export const consumes = (walk: Walk, library: string): boolean => modelOf(walk, library).convention === 'consumes';
 
 /** Every object with a life that a value leads to, through trees (not through closures). */
-export function leaves(state: State, value: Value, visit: (id: ObjectId, node: Node, life: Life) => void, deep = 6): void {
+export function leaves(state: State, value: Value, visit: (id: ObjectId, node: Node, life: Life) => void, deep = 6, recorded = true): void {
   const top = state.node(value);
   if (top === undefined) return;
   // Most values are one array, or hold nothing.
@@ -39,7 +39,7 @@ export function leaves(state: State, value: Value, visit: (id: ObjectId, node: N
     const node = state.get(v.id);
     if (node === undefined) return;
     if (node.life !== undefined) visit(v.id, node, node.life);
-    if (node.shape === 'environment') return;
+    if (node.shape === 'environment' || (!recorded && node.shape === 'recorder')) return;
     node.fields.forEach((member) => go(member, depth - 1));
     node.pool.forEach((member) => go(member, depth - 1));
   };
@@ -220,12 +220,14 @@ function holdsId(state: State, value: Value, id: ObjectId, depth: number): boole
 
 /** Unknown code has it: nothing more is said about these arrays. `how` they came there is for counts of silence. */
 export function escape(walk: Walk, state: State, value: Value, span: Span, how = 'passed to unknown code'): void {
-  leaves(state, value, (id, node, life) => {
+  const handOut = (id: ObjectId, node: Node, life: Life): void => {
     if (life.dead) deadUse(walk, state, id, node, life, { span, use: 'read' });
     else walk.collector.pass(span, contextOf(state));
     walk.collector.keptAfter(life.watches, span);
     if (!life.escaped) setLife(state, id, { escaped: true, shared: how });
-  });
+  };
+  // What was recorded for a device, nobody gets out again.
+  leaves(state, value, handOut, 6, false);
   const open = (v: Value, depth: number): void => {
     const node = state.node(v);
     if (node === undefined || v.kind !== 'object' || depth === 0 || node.escaped || node.shape === 'array') return;

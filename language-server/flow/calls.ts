@@ -129,6 +129,19 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
             site,
             place,
           );
+        const meant = meantByName(engine, state, receiver, event.key.name, args);
+        if (meant !== undefined)
+          return libraryCall(
+            engine,
+            state,
+            meant.library,
+            meant.name,
+            receiver,
+            args,
+            event.arguments.map((a) => a.span),
+            site,
+            place,
+          );
         // A list that nothing is known of calls back before it returns.
         const [callback] = args;
         const often = engine.models.get('standard')?.calls[`Array.${event.key.name}`]?.role?.kind === 'calls';
@@ -187,6 +200,39 @@ function listedMethod(
   return !life.owner && (model.convention === 'consumes' || model.chained?.includes(key) === true)
     ? { library: life.library, name: `${life.typeName ?? model.arrays[0]}.${key}` }
     : undefined;
+}
+
+/** The model's line that a method of a value without a type must mean: by its name, and by what it is given. */
+function meantByName(
+  engine: Engine,
+  state: State,
+  receiver: Value,
+  key: string,
+  args: readonly Value[],
+): { readonly library: string; readonly name: string } | undefined {
+  const recording = state.node(receiver)?.shape === 'recorder';
+  if (!recording && receiver.kind !== 'host') return undefined;
+  const type = receiver.kind === 'host' ? receiver.type : undefined;
+  const given = state.node(args[0]);
+  for (const { id, byMethod, recorders = [] } of engine.models.values()) {
+    const line = inTable(byMethod, key);
+    if (line === undefined || recorders.includes(line.of) !== recording) continue;
+    if (type !== undefined && type.holds !== 'unknown' && type.name !== line.of) continue;
+    const isMeant =
+      line.given?.every((name) => given?.fields.has(name) === true) ??
+      // Names that others use too are meant when they are given something that is known.
+      (recording || args.length === 0 || args.some((value) => holdsKnown(state, value, id)));
+    if (isMeant) return { library: id, name: `${line.of}.${key}` };
+  }
+  return undefined;
+}
+
+/** Is this an array of the library, something that was recorded for it, or a list of such? */
+function holdsKnown(state: State, value: Value, library: string): boolean {
+  const node = state.node(value);
+  if (node === undefined) return false;
+  if (node.shape === 'list') return members(node).some((member) => holdsKnown(state, member, library));
+  return node.shape === 'recorder' || node.life?.library === library;
 }
 
 /** What has no type, and is asked for what only an array has, is an array. */

@@ -355,8 +355,13 @@ export class Collector {
   }
 }
 
-/** What several walks of one project found out together. */
-export function factsOf(project: Project, collectors: readonly Collector[], look: () => void = () => undefined): Facts {
+/** What several walks of one project found out together; `parts` are those of its files that have to do with each other. */
+export function factsOf(
+  project: Project,
+  parts: Iterable<Project>,
+  collectors: readonly Collector[],
+  look: () => void = () => undefined,
+): Facts {
   const all = new Collector();
   const wrong = new Set(collectors.flatMap((collector) => collector.faultyPlaces));
   for (const collector of collectors) {
@@ -366,5 +371,5 @@ export function factsOf(project: Project, collectors: readonly Collector[], look
   look();
   const homes = new Set([...all.added.keys()].map((key) => key.slice(0, key.lastIndexOf(' '))));
   for (const home of emptiedInText(project, homes)) all.emptied.add(home);
-  return all.facts(callersInText(project));
+  return all.facts(new Map([...parts].flatMap((part) => [...callersInText(part)])));
 }

@@ -41,6 +41,8 @@ export function consequences(all: readonly Seen[], growing: ReadonlySet<string>,
     if (seen.kind === 'lost' && (seen.how === 'end' || seen.how === 'dropped')) forgotten.add(madeAt(seen));
     if (seen.kind !== 'deadUse') continue;
     if (seen.array.made !== undefined) misused.add(madeAs(seen.array));
+    // A closure uses up what a function was given: the function has lost nothing by itself.
+    if (seen.array.id?.startsWith('param ') === true) misused.add(seen.array.id);
     if (seen.array.name !== undefined) misused.add(`${seen.function} ${seen.array.name}`);
     if (seen.use === 'return') returned.set(at(seen.diedAt), seen.function);
     if (seen.death !== 'consumed') continue;
@@ -67,7 +69,7 @@ export function consequences(all: readonly Seen[], growing: ReadonlySet<string>,
     // What is used after its death is one mistake: that it also isn't freed on some path is no second one.
     return (
       (seen.array.made !== undefined && misused.has(madeAs(seen.array))) ||
-      (seen.how === 'argument' && misused.has(`${seen.function} ${seen.array.name ?? ''}`))
+      (seen.how === 'argument' && (misused.has(`${seen.function} ${seen.array.name ?? ''}`) || misused.has(seen.array.id ?? '')))
     );
   };
 }

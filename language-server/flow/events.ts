@@ -293,6 +293,7 @@ function awaited(
   const promise = state.local(event.value);
   const node = state.node(promise);
   state.frame.awaited = true;
+  changedMeanwhile(state);
   const settle = (next: State): readonly Exit[] => {
     const at = next.node(promise);
     if (at?.shape === 'promise') {
@@ -324,6 +325,11 @@ function awaited(
     for (const [id, { life }] of next.heap) if (life !== undefined && !before.has(id)) setLife(next, id, { raced: true });
     return settle(next);
   });
+}
+
+/** Properties that exist to be changed by others while a function waits: a signal is aborted. */
+function changedMeanwhile(state: State): void {
+  for (const fact of [...state.facts.keys()]) if (fact.includes('.aborted;')) state.facts.delete(fact);
 }
 
 /** The end of a `using` declaration's life. */

@@ -33,12 +33,12 @@ export function runLater(walker: Walker, state: State): readonly State[] {
         continue;
       }
       const before = new Map(at.heap);
-      const once = run(walker, at, entry, fn, '');
+      const once = run(walker, at, entry, fn, '', before);
       next.push(...once.map(({ state }) => state));
       if (entry.how === 'often')
         for (const { state, cleaned } of once.slice(0, 2))
           if (changesWhatStays(fn) || leftMore(before, state))
-            for (const after of cleaned.slice(0, 2)) run(walker, after, entry, fn, ' again');
+            for (const after of cleaned.slice(0, 2)) run(walker, after, entry, fn, ' again', before);
     }
     states = next.slice(0, 6);
     if (!any) break;
@@ -51,10 +51,11 @@ const changesWhatStays = (fn: LoweredFunction): boolean =>
     events.some((event) => event.kind === 'setOuter' || (event.kind === 'setProperty' && event.declares !== true)),
   );
 
-/** Did something that was there before, and is no variable of a function, gain or lose members? */
+/** Did something that was there before, and is no variable of a function that has ended, change: gain or lose members, be set anew? */
 function leftMore(before: ReadonlyMap<ObjectId, Node>, { heap, base }: State): boolean {
   for (const [id, node] of heap) {
-    if (node.shape === 'environment' || node.shape === 'array') continue;
+    // Variables of a function go with it, those of a module stay.
+    if ((node.shape === 'environment' && !base.has(id)) || node.shape === 'array') continue;
     const was = before.get(id) ?? base.get(id);
     if (was !== undefined && was !== node && (was.fields !== node.fields || was.pool !== node.pool)) return true;
   }
@@ -67,7 +68,14 @@ interface Ran {
   readonly cleaned: readonly State[];
 }
 
-function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, again: string): readonly Ran[] {
+function run(
+  walker: Walker,
+  state: State,
+  entry: Later,
+  fn: LoweredFunction,
+  again: string,
+  before: ReadonlyMap<ObjectId, Node>,
+): readonly Ran[] {
   if (entry.value.kind !== 'closure') return [{ state, cleaned: [] }];
   const args = fn.parameters.map((p, i): Value =>
     walker.unknown(
@@ -88,22 +96,22 @@ function run(walker: Walker, state: State, entry: Later, fn: LoweredFunction, ag
     type: { holds: 'nothing' },
     tag: ` later${again}`,
   });
-  return exits
-    .filter((exit) => exit.kind === 'return')
-    .slice(0, 3)
-    .map((exit): Ran => {
-      if (entry.how === 'scoped') leaveUnseen(exit.state, depth);
-      const cleaned = cleanup(walker, exit.state, exit.value, again);
-      // Whoever called it may keep what it returned: a cleanup, a promise.
-      const without = exit.state.reachable();
-      for (const id of exit.state.reachable([exit.value])) {
-        const held = exit.state.heap.get(id);
-        if (held?.life !== undefined && !without.has(id)) exit.state.put(id, { ...held, life: { ...held.life, escaped: true } });
-      }
-      exit.state.collect(walker.dropped(exit.state));
-      reportLost(walker, exit.state);
-      return { state: exit.state, cleaned };
-    });
+  const returns = exits.filter((exit) => exit.kind === 'return');
+  // Of many ways, those that change something are worth going on with.
+  const telling = entry.how === 'often' && returns.length > 2 ? returns.filter((exit) => leftMore(before, exit.state)) : [];
+  return [...new Set([...telling, ...returns])].slice(0, 3).map((exit): Ran => {
+    if (entry.how === 'scoped') leaveUnseen(exit.state, depth);
+    const cleaned = cleanup(walker, exit.state, exit.value, again);
+    // Whoever called it may keep what it returned: a cleanup, a promise.
+    const without = exit.state.reachable();
+    for (const id of exit.state.reachable([exit.value])) {
+      const held = exit.state.heap.get(id);
+      if (held?.life !== undefined && !without.has(id)) exit.state.put(id, { ...held, life: { ...held.life, escaped: true } });
+    }
+    exit.state.collect(walker.dropped(exit.state));
+    reportLost(walker, exit.state);
+    return { state: exit.state, cleaned };
+  });
 }
 
 /** A callback may return the function that undoes it (an effect, a subscription): what that frees, somebody frees some time. */

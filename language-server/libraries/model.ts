@@ -115,6 +115,8 @@ export interface LibraryModel {
   readonly retain?: string;
   /** Methods of arrays that read their operands and yield a new array, for texts whose types say nothing. */
   readonly chained?: readonly string[];
+  /** Methods whose name, with the properties of their first argument, says enough where the text has no type for the receiver. */
+  readonly byMethod?: Readonly<Record<string, { readonly of: string; readonly given?: readonly string[] }>>;
   /** Which shapes calls yield, by the names of `calls`; absent, the runtime's function of the same name says it. */
   readonly shapes?: Readonly<Record<string, ShapeRule>>;
   /** Bytes of an element where they differ from the runtime's, and what sizes are rounded up to (1 where absent). */

@@ -14,6 +14,31 @@ const holder: Call = { arguments: { receiver: 'inspects', rest: 'records' }, res
 const destroy: Call = { arguments: { receiver: 'disposes' }, result: 'host' };
 const host: Call = { arguments: { receiver: 'inspects', rest: 'inspects' }, result: 'host' };
 
+/** Programs in plain JavaScript keep the device in a variable of no type: these names belong to WebGPU alone. */
+const byMethod: NonNullable<LibraryModel['byMethod']> = {
+  createBuffer: { of: 'GPUDevice', given: ['size', 'usage'] },
+  createTexture: { of: 'GPUDevice', given: ['size', 'format', 'usage'] },
+  createQuerySet: { of: 'GPUDevice', given: ['type', 'count'] },
+  createBindGroup: { of: 'GPUDevice', given: ['layout', 'entries'] },
+  createCommandEncoder: { of: 'GPUDevice' },
+  writeBuffer: { of: 'GPUQueue' },
+  writeTexture: { of: 'GPUQueue', given: ['texture'] },
+  copyExternalImageToTexture: { of: 'GPUQueue', given: ['source'] },
+  submit: { of: 'GPUQueue' },
+  beginComputePass: { of: 'GPUCommandEncoder' },
+  beginRenderPass: { of: 'GPUCommandEncoder' },
+  finish: { of: 'GPUCommandEncoder' },
+  copyBufferToBuffer: { of: 'GPUCommandEncoder' },
+  copyBufferToTexture: { of: 'GPUCommandEncoder' },
+  copyTextureToBuffer: { of: 'GPUCommandEncoder' },
+  copyTextureToTexture: { of: 'GPUCommandEncoder' },
+  clearBuffer: { of: 'GPUCommandEncoder' },
+  resolveQuerySet: { of: 'GPUCommandEncoder' },
+  setBindGroup: { of: 'GPUComputePassEncoder' },
+  setVertexBuffer: { of: 'GPURenderPassEncoder' },
+  setIndexBuffer: { of: 'GPURenderPassEncoder' },
+};
+
 const texelBytes: Readonly<Record<string, number>> = {
   r8unorm: 1,
   rg8unorm: 2,
@@ -85,13 +110,14 @@ export const webgpu: LibraryModel = {
   ],
   noun: 'buffer',
   shapes,
+  byMethod,
   calls: {
     // The texture of the screen belongs to the canvas; nobody destroys it.
     'GPUCanvasContext.getCurrentTexture': { arguments: { receiver: 'inspects' }, result: 'unknown' },
     'GPUCanvasContext.*': host,
-    'GPUDevice.createBuffer': creates,
-    'GPUDevice.createTexture': creates,
-    'GPUDevice.createQuerySet': creates,
+    'GPUDevice.createBuffer': { ...creates, makes: 'GPUBuffer' },
+    'GPUDevice.createTexture': { ...creates, makes: 'GPUTexture' },
+    'GPUDevice.createQuerySet': { ...creates, makes: 'GPUQuerySet' },
     'GPUDevice.createBindGroup': { arguments: { receiver: 'inspects', rest: 'records' }, result: 'host', note: 'recorder' },
     'GPUDevice.createCommandEncoder': { arguments: { rest: 'inspects' }, result: 'host', note: 'recorder' },
     'GPUDevice.createRenderBundleEncoder': { arguments: { rest: 'inspects' }, result: 'host', note: 'recorder' },

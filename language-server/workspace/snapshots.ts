@@ -131,7 +131,7 @@ export class Store {
     const parts = this.partsOf(units, imports);
     const snapshot: Snapshot = {
       project,
-      facts: factsOf(project, collectors, turns.look),
+      facts: factsOf(project, new Set([...parts.values()].map((part) => part.project)), collectors, turns.look),
       part: (file) => parts.get(file) ?? newPart(project, this.lastingOf),
       fault: (where, error) => void faults.push({ where, error }),
       faults,
