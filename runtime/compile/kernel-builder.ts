@@ -10,8 +10,9 @@ import type { KnownAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
 import { isLiteral, type Atom, type Equation, type Variable } from '../core/program.ts';
 import { int, linear, unravelled } from '../ops/arithmetic.ts';
+import { conversion } from '../ops/elementwise.ts';
 import type { ElementContext, Op } from '../ops/op.ts';
-import { constant, coordinate, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
+import { constant, coordinate, dtypeOf, type Scalar, type ScalarFunction } from '../ops/scalar.ts';
 import { fewElements } from './decide.ts';
 import { affineOf, sameAffine, scalarOf, type Bounds } from './affine.ts';
 import { factorOf } from './factor.ts';
@@ -231,10 +232,12 @@ function makeWriter(group: Group, definitions: Definitions, bounds: Bounds, anch
         if (inContract >= 0) return counters[inContract]!;
         return at[batch[0].length + (side === 1 ? frees[0].length : 0) + frees[side].indexOf(axis)]!;
       });
-    const dtype = variable.aval.dtype;
+    // Products of float16 are added up as float32: in their own width 2048 ones are the most.
+    const dtype = variable.aval.dtype === 'float16' ? 'float32' : variable.aval.dtype;
     const product = dtype === 'int32' || dtype === 'uint32' ? wholeProduct : productOfTwo;
-    const element: Scalar = { kind: 'apply', apply: product, operands: [elementOf(left, indexOf(0)), elementOf(right, indexOf(1))], dtype };
-    return folded({ counters, bounds, dtype, initial: constant(0, dtype), combine: sumOfTwo, element });
+    const factors = [elementOf(left, indexOf(0)), elementOf(right, indexOf(1))].map((factor) => converted(factor, dtype));
+    const element: Scalar = { kind: 'apply', apply: product, operands: factors, dtype };
+    return converted(folded({ counters, bounds, dtype, initial: constant(0, dtype), combine: sumOfTwo, element }), variable.aval.dtype);
   };
   const own = (variable: Variable, at: readonly Scalar[]): Scalar => {
     const index = at.map((one, axis) => (variable.aval.shape[axis] === 1 ? int(0) : short(one)));
@@ -243,6 +246,9 @@ function makeWriter(group: Group, definitions: Definitions, bounds: Bounds, anch
   };
   return { operands, own, elementOf, slotOf, short };
 }
+
+const converted = (x: Scalar, dtype: DType): Scalar =>
+  dtypeOf(x) === dtype ? x : { kind: 'apply', apply: conversion(dtypeOf(x), dtype), operands: [x], dtype };
 
 interface Fold {
   readonly counters: readonly (Scalar & { kind: 'variable' })[];

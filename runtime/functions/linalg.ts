@@ -15,6 +15,7 @@ import { broadcastShape } from '../ops/family.ts';
 import { optionsOf } from '../ops/options.ts';
 import * as s from '../ops/shape.ts';
 import type { Value } from '../ops/value.ts';
+import { customJvp } from './calls.ts';
 import { foriLoop } from './loops.ts';
 import { eye, tril, triu } from './creation.ts';
 import { diagonal, outer } from './linear.ts';
@@ -280,11 +281,23 @@ export const eigh = composed('eigh', (a: ArrayLike, options: { readonly symmetri
   const { symmetrizeInput } = optionsOf('eigh', options, { symmetrizeInput: true });
   const own = square('eigh', a);
   const input = !symmetrizeInput ? own : own.add(matrixTranspose(own)).mul(0.5);
-  return batched((m: Value) => {
-    const [values, vectors] = jacobi(m);
-    const order = argsort(values);
-    return [values.take(order, 0), vectors.take(order, 1)];
-  }, input) as [Value, Value];
+  return batched(decomposed as (m: Value) => [Value, Value], input) as [Value, Value];
+});
+const decomposed = customJvp((m) => {
+  const [values, vectors] = jacobi(m as Value);
+  const order = argsort(values);
+  return [values.take(order, 0), vectors.take(order, 1)];
+});
+// A vector turns towards each other one by what the change couples, over the distance of their values.
+decomposed.defjvp(([m], [change]) => {
+  const [values, vectors] = decomposed(m) as [Value, Value];
+  const coupled = matmul(matmul(vectors.transpose(), change as Value), vectors);
+  const distance = expandDims(values, 0).sub(expandDims(values, 1));
+  const turn = where(distance.equal(0), 0, coupled.div(where(distance.equal(0), 1, distance)));
+  return [
+    [values, vectors],
+    [diagonal(coupled), matmul(vectors, turn)],
+  ];
 });
 /** Eigenvalues of a symmetric matrix, in ascending order. */
 export const eigvalsh = composed(
@@ -332,11 +345,21 @@ export function svd(
 /** Singular values, descending. */
 export const svdvals = composed('svdvals', (a: ArrayLike): Value => svdParts(a, false)[1]);
 /** The pseudo-inverse, by singular values. */
-export const pinv = composed('pinv', (a: ArrayLike): Value => {
-  const [u, values, vt] = svdParts(a, false);
-  const cut = max(values, -1, true).mul(1e-6 * Math.max(...lift(a).shape.slice(-2)));
+export const pinv = composed('pinv', (a: ArrayLike): Value => inverted(floatMatrix('pinv', a)) as Value);
+const inverted = customJvp((a) => {
+  const [u, values, vt] = svdParts(a as Value, false);
+  const cut = max(values, -1, true).mul(1e-6 * Math.max(...(a as Value).shape.slice(-2)));
   const inverse = where(values.greater(cut), div(1, where(values.equal(0), 1, values)), 0);
   return matmul(matrixTranspose(vt).mul(expandDims(inverse, -2)), matrixTranspose(u));
+});
+// Golub and Pereyra (1973): it holds wherever the rank stays the same, whether or not singular values are equal.
+inverted.defjvp(([given], [change]) => {
+  const [a, da] = [given as Value, change as Value];
+  const p = inverted(a) as Value;
+  const [pt, dat] = [matrixTranspose(p), matrixTranspose(da)];
+  const left = matmul(matmul(p, pt), dat.sub(matmul(dat, matmul(a, p))));
+  const right = matmul(dat.sub(matmul(matmul(p, a), dat)), matmul(pt, p));
+  return [p, left.add(right).sub(matmul(p, matmul(da, p)))];
 });
 /** The x of least length among those that minimise |a·x - b|. */
 export const lstsq = composed('lstsq', (a: ArrayLike, b: ArrayLike): Value => {

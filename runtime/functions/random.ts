@@ -8,7 +8,7 @@ import { printAval } from '../core/aval.ts';
 import type { DType } from '../core/dtype.ts';
 import { argumentWrong, describe, shapesDisagree } from '../core/errors.ts';
 import { composed, lift, type ArrayLike } from '../ops/apply.ts';
-import { bitOr, shiftRight, threefry, type Word } from '../ops/compare.ts';
+import { bitAnd, bitOr, shiftRight, threefry, type Word } from '../ops/compare.ts';
 import {
   bitcastTo,
   div,
@@ -89,15 +89,16 @@ export const foldIn = composed('foldIn', (k: ArrayLike, data: ArrayLike): Value 
   return stack([threefry('first', words, [0, seed]), threefry('second', words, [0, seed])]);
 });
 
-/** 23 random bits as the fraction of a float in [1, 2), less 1. */
-const unit = (k: Value, shape: Shape): Value => sub(bitcastTo(bitOr(shiftRight(bits(k, shape), 9), 0x3f800000), 'float32'), 1);
+/** 23 random bits as the fraction of a float in [1, 2), less 1; for a float16 the upper 10 of the lower 16, as JAX has it. */
+const unit = (k: Value, shape: Shape, dtype: DType = 'float32'): Value =>
+  dtype === 'float16'
+    ? mul(bitAnd(shiftRight(bits(k, shape), 6), 0x3ff).astype('float16'), 2 ** -10)
+    : sub(bitcastTo(bitOr(shiftRight(bits(k, shape), 9), 0x3f800000), 'float32'), 1);
 
 export interface Range {
   readonly minval?: ArrayLike;
   readonly maxval?: ArrayLike;
 }
-const typeOf = (options: DTypeArg | Range | undefined): DType =>
-  typeof options === 'object' && 'minval' in options ? 'float32' : dtypeArg(options as DTypeArg | undefined, 'float32');
 /** Evenly distributed from minval (0) to below maxval (1). */
 export const uniform = composed(
   'uniform',
@@ -107,19 +108,22 @@ export const uniform = composed(
         ? {}
         : optionsOf<Range>('uniform', options, { minval: undefined, maxval: undefined, dtype: undefined } as unknown as Range);
     const [least, most] = [range.minval ?? 0, range.maxval ?? 1];
-    const unitValues = unit(lift(k), shape);
+    const dtype = dtypeArg(options as DTypeArg | undefined, 'float32');
+    const unitValues = unit(lift(k), shape, dtype);
     const scaled =
       typeof least === 'number' && typeof most === 'number' && least === 0 && most === 1
         ? unitValues
-        : maximum(mul(unitValues, sub(most, least).astype('float32')).add(least), least);
-    return scaled.astype(typeOf(options));
+        : maximum(mul(unitValues, sub(most, least).astype(dtype)).add(least), least);
+    return scaled.astype(dtype);
   },
 );
 /** Normally distributed, mean 0 and variance 1. */
 export const normal = composed('normal', (k: ArrayLike, shape: Shape = [], dtype?: DTypeArg): Value => {
-  const least = -0.9999999403953552;
-  const spread = maximum(mul(unit(lift(k), shape), 1 - least).add(least), least);
-  return mul(erfInv(spread), Math.SQRT2).astype(dtypeArg(dtype, 'float32'));
+  const own = dtypeArg(dtype, 'float32');
+  // The number next to -1.
+  const least = own === 'float16' ? -0.99951171875 : -0.9999999403953552;
+  const spread = maximum(mul(unit(lift(k), shape, own), 1 - least).add(least), least);
+  return mul(erfInv(spread), Math.SQRT2).astype(own);
 });
 /** Normally distributed between two bounds. */
 export const truncatedNormal = composed('truncatedNormal', (k: ArrayLike, lower: number, upper: number, shape: Shape = []): Value => {

@@ -60,11 +60,13 @@ const countOver = (x: Value, axis: Axis): number => axesOf('var', axis, x).reduc
 /** Mean squared distance from the mean; `correction` is taken off the count. */
 export const variance = composed('var', (x: ArrayLike, axis?: Axis, options: VarianceOptions = {}): Value => {
   const given = optionsOf('var', options, varianceDefaults);
-  const float = floated(x);
+  const own = lift(x);
+  const float = own.dtype === 'float32' ? own : own.astype('float32');
   const centred = float.sub(given.mean ?? mean(float, axis, { keepdims: true }));
-  return sum(mul(centred, centred), axis, { keepdims: given.keepdims }).div(
+  const result = sum(mul(centred, centred), axis, { keepdims: given.keepdims }).div(
     Math.max(0, countOver(float, axis) - (given.correction ?? given.ddof ?? 0)),
   );
+  return own.dtype === 'float16' ? result.astype('float16') : result;
 });
 export { variance as var_ };
 export const std = composed('std', (x: ArrayLike, axis?: Axis, options: VarianceOptions = {}): Value => sqrt(variance(x, axis, options)));

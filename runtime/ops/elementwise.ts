@@ -554,10 +554,11 @@ const sameBits: Readonly<Record<'int32' | 'uint32', ScalarFunction>> = {
     (x) => x! >>> 0,
   ),
 };
-const conversion = (from: DType, to: DType): ScalarFunction =>
+/** What makes an element of one dtype one of another. */
+export const conversion = (from: DType, to: DType): ScalarFunction =>
   (to === 'int32' || to === 'uint32') && from !== 'float32' && from !== 'float16' ? sameBits[to] : conversionTo[to];
 
-/** Parameters: { dtype }. */
+/** Parameters: { dtype, weak }. */
 export const convert: Entry = {
   ...elementwise('convert', {
     summary: 'The elements in another dtype.',
@@ -570,7 +571,7 @@ export const convert: Entry = {
     },
     flops: 0,
   }),
-  infer: ([x], { dtype }) => [{ shape: x!.shape, dtype: dtype as DType }],
+  infer: ([x], { dtype, weak }) => [{ shape: x!.shape, dtype: dtype as DType, ...(weak === true ? { weak } : {}) }],
   tangent: (_primals, [tangent], _outputs, { dtype }) => [dtype === 'float32' || dtype === 'float16' ? tangent?.astype(dtype) : undefined],
   batch: ([x], [axis], parameters) => ({ results: [apply(convert, [x!], parameters)], axes: [axis] }),
   overwrites: [0],
@@ -612,12 +613,12 @@ export const bitcast: Entry = {
 export const bitcastTo = composed('bitcast', (x: Value, dtype: DType): Value => (x.dtype === dtype ? x : apply(bitcast, [x], { dtype })));
 
 /** `x` in `dtype`; a number becomes a number of that dtype. */
-export function astype(x: ArrayLike, dtype: DType): Value {
+export function astype(x: ArrayLike, dtype: DType, weak = false): Value {
   const value = lift(x);
   const literal = literalOf(value);
-  return literal === undefined ? converted(value, dtype) : scalarOf(literal, { dtype });
+  return literal === undefined ? converted(value, dtype, weak) : scalarOf(literal, { dtype });
 }
 /** Composed, so that an array that has the dtype already comes as an array of its own on a device. */
-const converted = composed('astype', (x: Value, dtype: DType): Value =>
-  x.dtype === dtype && x.aval.weak !== true ? x : apply(convert, [x], { dtype }),
+const converted = composed('astype', (x: Value, dtype: DType, weak: boolean): Value =>
+  x.dtype === dtype && x.aval.weak !== true ? x : apply(convert, [x], weak ? { dtype, weak } : { dtype }),
 );

@@ -143,7 +143,7 @@ export function together(id: string, operands: readonly ArrayLike[], kind: 'any'
 export function typed(x: Value, type: Typed): Value {
   const literal = literalOf(x);
   if (literal !== undefined) return scalarOf(literal, type);
-  return x.dtype === type.dtype ? x : x.astype(type.dtype);
+  return x.dtype === type.dtype ? x : x.meeting(type);
 }
 
 /** Broadcasts to one shape, scalars left as they are. */

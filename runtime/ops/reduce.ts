@@ -245,7 +245,8 @@ const keep = (operation: string, options: ReduceOptions | undefined): boolean =>
 
 function reduce(entry: Entry, prepare: (x: Value) => Value = (x) => x) {
   return callable(entry, (x: ArrayLike, axis?: Axis, options?: ReduceOptions): Value => {
-    const value = prepare(lift(x));
+    const given = lift(x);
+    const value = prepare(given);
     const axes = axesOf(entry.id, axis, value);
     if (needsElements.includes(entry.id) && axes.some((k) => value.aval.shape[k] === 0))
       throw shapesDisagree(entry.id, [printAval(value.aval)], 'no elements have no extreme');
@@ -253,11 +254,13 @@ function reduce(entry: Entry, prepare: (x: Value) => Value = (x) => x) {
     const single = axes.every((k) => value.aval.shape[k] === 1);
     const reduced =
       axes.length === 0 ? value : single ? value.reshape(value.shape.filter((_, k) => !axes.includes(k))) : apply(entry, [value], { axes });
-    return keep(entry.id, options) ? reduced.reshape(keptShape(value.shape, axes)) : reduced;
+    const result = given.dtype === 'float16' && value.dtype === 'float32' ? reduced.astype('float16') : reduced;
+    return keep(entry.id, options) ? result.reshape(keptShape(value.shape, axes)) : result;
   });
 }
 const needsElements: readonly string[] = ['max', 'min'];
-const counted = (x: Value): Value => (x.dtype === 'bool' ? x.astype('int32') : x);
+/** What many elements are added up in: a float16 stops growing at 2048 ones, and ends at 65504. */
+const counted = (x: Value): Value => (x.dtype === 'bool' ? x.astype('int32') : x.dtype === 'float16' ? x.astype('float32') : x);
 const asBool = (x: Value): Value => (x.dtype === 'bool' ? x : x.notEqual(0));
 
 export const sum = reduce(sumEntry, counted);
@@ -269,9 +272,10 @@ export const all = reduce(allEntry, asBool);
 
 export const mean = composed('mean', (x: ArrayLike, axis?: Axis, options?: ReduceOptions): Value => {
   const value = lift(x);
-  const float = isFloat(value.dtype) ? value : value.astype('float32');
+  const float = value.dtype === 'float32' ? value : value.astype('float32');
   const count = axesOf('mean', axis, value).reduce((product, k) => product * value.shape[k]!, 1);
-  return sum(float, axis, options).mul(1 / count);
+  const result = sum(float, axis, options).mul(1 / count);
+  return value.dtype === 'float16' ? result.astype('float16') : result;
 });
 
 const positionOf = (entry: Entry) =>

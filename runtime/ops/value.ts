@@ -5,7 +5,7 @@
  * Depends on: core, all ops.
  */
 import { isKnown, type Dim } from '../core/dim.ts';
-import { bytesOf, isDType, type DType } from '../core/dtype.ts';
+import { bytesOf, isDType, type DType, type Typed } from '../core/dtype.ts';
 import { printAval, type Aval, type KnownAval } from '../core/aval.ts';
 import { argumentWrong, describe, typeError } from '../core/errors.ts';
 import { currentInterpreter, type HostArray } from '../core/interpreter.ts';
@@ -213,6 +213,10 @@ export abstract class Array implements HasAval {
 
   astype(dtype: DTypeArg): Array {
     return elementwise.astype(this, dtypeArg(dtype, this.dtype));
+  }
+  /** The same elements in the type in which operands meet; weak where none of them was given a dtype that wide. */
+  meeting(type: Typed): Array {
+    return elementwise.astype(this, type.dtype, type.weak);
   }
   /** The same bits as another dtype. */
   view(dtype?: DType): Array {
