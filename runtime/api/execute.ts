@@ -8,7 +8,7 @@ import { printAval, type KnownAval } from '../core/aval.ts';
 import { donatedTwice, typeError } from '../core/errors.ts';
 import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
-import { printPlace } from '../core/stack.ts';
+import { printPlace, written } from '../core/stack.ts';
 import { ConstantValue, LiteralValue, Value } from '../ops/value.ts';
 import { checkProgram } from '../ir/check.ts';
 import type { TracedProgram } from '../ir/eval.ts';
@@ -32,7 +32,7 @@ export type PlanOptions = Partial<Pick<CompileOptions, 'memory' | 'memoryBudget'
 
 export function compileProgram(program: TracedProgram, donated: readonly boolean[], options: PlanOptions = {}): Executable {
   checkProgram(program);
-  return compile(program, { donated, target: device().target, ...options });
+  return compile(program, { donated, target: device().target, written, ...options });
 }
 
 /** Arrays that a program closed over, on the device: uploaded once and kept as long as the program. */

@@ -9,7 +9,7 @@ import { bytesText, donationUnusable, typeError } from '../core/errors.ts';
 import { currentInterpreter, placeInForce } from '../core/interpreter.ts';
 import type { Program } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
-import { printPlace, userPlace } from '../core/stack.ts';
+import { printPlace, userPlace, written } from '../core/stack.ts';
 import { flatten, leafPaths, rebuild, type Structure } from '../core/tree.ts';
 import { Value } from '../ops/value.ts';
 import { printProgram } from '../ir/print.ts';
@@ -297,8 +297,17 @@ function lowered(executable: Executable, program: TracedProgram, given: Argument
     outputBytes: analysis.outputBytes,
     aliasBytes: analysis.aliasBytes,
     tempBytes: analysis.tempBytes,
-    memoryAnalysis: () => analysis,
+    memoryAnalysis: () => inSources(analysis),
     peakWith: (argnums) => executable.peakWith(given.argnums.map((position) => argnums.includes(position))),
     toString: () => `${printProgram(program as Program)}\n\n${executable.print()}`,
   };
 }
+
+/** The same figures, with the places of the sources as people wrote them. */
+const inSources = (analysis: Analysis): Analysis => {
+  const own: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(analysis);
+  return Object.defineProperties(
+    {},
+    { ...own, places: { value: analysis.places.map((place) => place && written(place)), enumerable: true } },
+  ) as Analysis;
+};

@@ -11,7 +11,7 @@ import type { Variable } from '../core/program.ts';
 import type { Place } from '../core/source.ts';
 import type { Analysis, DonationOutcome, OutputPlan, Recomputed, StoredValue } from './executable.ts';
 import type { Bodies } from './control.ts';
-import { copiesInside, copiesOf, madeBy } from './copies.ts';
+import { copiesInside, copiesOf, madeBy, type Written } from './copies.ts';
 import type { Layout } from './layout.ts';
 import { roundedBytes } from './storage.ts';
 
@@ -28,6 +28,7 @@ export interface AnalyseInput {
   readonly argumentCount: number;
   readonly recomputed: readonly Recomputed[];
   readonly bodies: Bodies;
+  readonly written: Written;
 }
 
 /** The arena counts whole from the call's start to its end, so the planned peak is this sum. */
@@ -46,8 +47,11 @@ export function analyse(input: AnalyseInput): Analysis {
   const undonated = inputs.reduce((sum, { aval }, i) => sum + (donated[i] ? 0 : roundedBytes(aval)), 0);
   const lowerBoundBytes = Math.min(peakBytes, undonated + layout.aliveBytes);
   const packing = layout.arenaBytes - layout.arenaBoundBytes;
-  const outside = copiesOf(layout, inputs, input.paths);
-  const copies = [...outside, ...copiesInside(layout, input.bodies)].map((copy) => ({ ...copy, place: places.of(copy.place) }));
+  const outside = copiesOf(layout, inputs, input.paths, input.written);
+  const copies = [...outside, ...copiesInside(layout, input.bodies, input.written)].map((copy) => ({
+    ...copy,
+    place: places.of(copy.place),
+  }));
   const copyBytes = Math.min(
     peakBytes - lowerBoundBytes - packing,
     outside.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -164,7 +164,7 @@ function tooSmall({ name, budget, paths, before, peak, form }: TooSmall): OutOfM
     const alive = layout.placed.filter(({ born, dies }) => born <= step && step < dies);
     const buffers = alive.map(({ storage, node, bytes }): BudgetBuffer => {
       if (storage === undefined)
-        return { what: 'a buffer of a step', bytes, place: node === undefined ? undefined : madeBy(node, 0).place };
+        return { what: 'working memory of a step', bytes, place: node === undefined ? undefined : madeBy(node, 0).place };
       const value =
         storage.values.findLast((one) => layout.order.findIndex(({ results }) => results.includes(one)) <= step) ?? storage.values[0]!;
       const input = flat.inputs.indexOf(value);

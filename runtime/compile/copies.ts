@@ -13,6 +13,8 @@ import type { Layout } from './layout.ts';
 import { formOf } from './simplify.ts';
 import { roundedBytes, type Copy } from './storage.ts';
 
+/** Where the text of a place that ran was written. */
+export type Written = (place: Place) => Place;
 export interface Copied {
   readonly bytes: number;
   readonly place: Place | undefined;
@@ -20,15 +22,15 @@ export interface Copied {
 }
 
 /** The copies that updates and carries of this program start with. */
-export const copiesOf = (layout: Layout, inputs: readonly Variable[], paths: readonly string[]): readonly Copied[] =>
+export const copiesOf = (layout: Layout, inputs: readonly Variable[], paths: readonly string[], written: Written): readonly Copied[] =>
   layout.stored.copies.map((copy) => ({
     bytes: roundedBytes(copy.result.aval),
     place: placeOf(layout, copy.result),
-    reason: reasonOf(copy, layout, inputs, paths),
+    reason: reasonOf(copy, layout, inputs, paths, written),
   }));
 
 /** Those of the bodies of its control flow. */
-export const copiesInside = (layout: Layout, bodies: Bodies): readonly Copied[] =>
+export const copiesInside = (layout: Layout, bodies: Bodies, written: Written): readonly Copied[] =>
   layout.order.flatMap((node) => {
     if (node.kind !== 'control') return [];
     const rounds = formOf(node.equation)?.kind !== 'choice';
@@ -45,10 +47,10 @@ export const copiesInside = (layout: Layout, bodies: Bodies): readonly Copied[] 
         place: placeOf(plan.layout, variable) ?? node.equation.place,
         reason: `${printAval(variable.aval)} is in the loop's other buffer after an odd number of rounds; once, at its end`,
       })),
-      ...copiesOf(plan.layout, plan.inputs, []).map((copy) =>
+      ...copiesOf(plan.layout, plan.inputs, [], written).map((copy) =>
         rounds ? { ...copy, reason: `${copy.reason}, at every round of the loop` } : copy,
       ),
-      ...copiesInside(plan.layout, plan.bodies),
+      ...copiesInside(plan.layout, plan.bodies, written),
     ];
     return bodies.of(node, layout.stored).flatMap(inside);
   });
@@ -74,10 +76,16 @@ function placeOf(layout: Layout, variable: Variable): Place | undefined {
   return undefined;
 }
 
-const written = (place: Place | undefined): string =>
+const lineText = (place: Place | undefined): string =>
   place === undefined ? '' : ` at ${place.file.replace(/^.*[\\/]/, '')}:${place.line}`;
 
-function reasonOf({ target, because, readAt }: Copy, layout: Layout, inputs: readonly Variable[], paths: readonly string[]): string {
+function reasonOf(
+  { target, because, readAt }: Copy,
+  layout: Layout,
+  inputs: readonly Variable[],
+  paths: readonly string[],
+  written: Written,
+): string {
   const input = inputs.indexOf(target);
   const path = paths[input];
   const name = path === undefined ? printAval(target.aval) : `\`${path}\``;
@@ -88,7 +96,9 @@ function reasonOf({ target, because, readAt }: Copy, layout: Layout, inputs: rea
       return `${name} is also returned`;
     case 'read later': {
       const node = readAt === undefined ? undefined : layout.order[readAt];
-      return node === undefined ? `${name} is read by the same step` : `${name} is read later${written(madeBy(node, 0).place)}`;
+      if (node === undefined) return `${name} is read by the same step`;
+      const { place } = madeBy(node, 0);
+      return `${name} is read later${lineText(place && written(place))}`;
     }
   }
 }

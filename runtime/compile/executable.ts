@@ -166,6 +166,8 @@ export interface CompileOptions {
   readonly paths?: readonly string[];
   /** For each argument leaf the position of its argument, for `whatIf`; absent: each leaf is an argument of its own. */
   readonly argnums?: readonly number[];
+  /** Where the text of a place that ran was written, for reasons that people read; absent: where it ran. */
+  readonly written?: (place: Place) => Place;
   /** The order and places of an executable of the same program with the same donations. */
   readonly choice?: Choice;
 }

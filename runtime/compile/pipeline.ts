@@ -296,6 +296,7 @@ function executableOf(program: Program<Op>, choice: Chosen, options: CompileOpti
       argumentCount,
       recomputed,
       bodies,
+      written: options.written ?? ((place) => place),
     }),
     peakWith,
     choice: chosen.choice,

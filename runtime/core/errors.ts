@@ -6,6 +6,7 @@
  */
 import { printAval, type Aval } from './aval.ts';
 import { placeInForce } from './interpreter.ts';
+import type { Place } from './source.ts';
 import { madeHere, printPlace, userPlace, withUsersStack } from './stack.ts';
 
 export class TidemarkError extends Error {
@@ -220,7 +221,7 @@ export interface BudgetBuffer {
   /** The argument by its path, or the array by shape. */
   readonly what: string;
   readonly bytes: number;
-  readonly place: { readonly file: string; readonly line: number } | undefined;
+  readonly place: Place | undefined;
 }
 
 export interface BudgetShortage {
@@ -232,13 +233,13 @@ export interface BudgetShortage {
   readonly recomputed: number;
   /** The fewest that are alive together and exceed the budget; empty when only the gaps between them do. */
   readonly buffers: readonly BudgetBuffer[];
-  readonly at: { readonly file: string; readonly line: number } | undefined;
+  readonly at: Place | undefined;
 }
 
 /** `memoryBudget`: nothing was executed. */
 export function budgetTooSmall({ name, budget, before, peak, recomputed, buffers, at }: BudgetShortage): OutOfMemoryError {
   const together = buffers.reduce((sum, { bytes }) => sum + bytes, 0);
-  const where = at === undefined ? '' : ` at ${at.file}:${at.line}`;
+  const where = at === undefined ? '' : ` at ${printPlace(at)}`;
   return new OutOfMemoryError(
     'out-of-memory',
     `\`${name}\` needs ${bytesText(peak)} (${peak} bytes), and its memoryBudget is ${bytesText(budget)}`,
@@ -252,7 +253,7 @@ export function budgetTooSmall({ name, budget, before, peak, recomputed, buffers
             `${buffers.length === 1 ? 'this buffer alone is too large' : `these ${buffers.length} buffers are needed at the same time${where}, and are ${bytesText(together)} together`}:`,
           ]),
       ...buffers.map(
-        ({ what, bytes, place }) => `${bytesText(bytes)} in ${what}${place === undefined ? '' : `, made at ${place.file}:${place.line}`}`,
+        ({ what, bytes, place }) => `${bytesText(bytes)} in ${what}${place === undefined ? '' : `, made at ${printPlace(place)}`}`,
       ),
       'nothing was executed, and no argument was donated',
     ],
@@ -261,10 +262,10 @@ export function budgetTooSmall({ name, budget, before, peak, recomputed, buffers
 }
 
 /** A dtype that the device doesn't compute with; nothing was queued. */
-export function halfUnavailable(array: string, place: { readonly file: string; readonly line: number } | undefined): TypeError {
+export function halfUnavailable(array: string, place: Place | undefined): TypeError {
   return withUsersStack(
     new TypeError(
-      `${array}${place === undefined ? '' : ` at ${place.file}:${place.line}`}, is float16, and this device does not compute with 16-bit floats\n` +
+      `${array}${place === undefined ? '' : ` at ${printPlace(place)}`}, is float16, and this device does not compute with 16-bit floats\n` +
         "fix: use float32 (`astype('float32')`, `{ dtype: 'float32' }`), or the cpu device (`init('cpu')`, TIDEMARK_DEVICE=cpu)",
     ),
   );
