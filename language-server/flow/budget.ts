@@ -3,13 +3,12 @@
  * long to follow leaves the rest of the path to go on without it, as after a call of unknown code.
  *
  * Any other call may take all, and ends the path when that isn't enough.
- * Depends on: relevance, arrays, engine, state, values.
+ * Depends on: arrays, engine, state, values.
  */
 import type { LoweredFunction } from '../lower/ir.ts';
 import { escape } from './arrays.ts';
 import { returned, type CallSite, type Exit } from './engine.ts';
 import { changedBeside } from './frames.ts';
-import { beside } from './relevance.ts';
 import type { State } from './state.ts';
 import type { Value } from './values.ts';
 import type { Walker } from './walk.ts';
@@ -24,7 +23,7 @@ export function withinBudget(
   site: CallSite,
   run: () => readonly Exit[],
 ): readonly Exit[] {
-  const known = beside(walker.project, fn);
+  const known = walker.beside(fn);
   const spare = known?.large === true && fn.kind !== 'constructor' && fn.kind !== 'fields' ? state.fork() : undefined;
   const above = state.frame.parent === undefined ? walker.limits.stepsPerRun : walker.cap;
   const before = walker.cap;

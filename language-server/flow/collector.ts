@@ -47,6 +47,8 @@ export class Collector {
   private readonly silences = new Map<string, number>();
   /** Functions walked, and their calls: how many in a scope, and the entries whose walk came by one outside. */
   readonly visited = new Set<FunctionId>();
+  /** Files of functions that were not walked, for what they do not do. */
+  readonly consulted = new Set<string>();
   /** Functions whose declaration a walk came by. */
   readonly created = new Set<FunctionId>();
   readonly called = new Map<FunctionId, { inScope: number; readonly outside: Set<FunctionId> }>();

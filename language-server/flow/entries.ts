@@ -11,7 +11,7 @@ import { finish, givenUp } from './aftermath.ts';
 import { Collector } from './collector.ts';
 import { noteForgotten } from './forgotten.ts';
 import { thisOf } from './frames.ts';
-import { beside, isCalled } from './relevance.ts';
+import { isCalled } from './relevance.ts';
 import { State } from './state.ts';
 import { emptyFields, objectValue, undefinedValue, type Node, type Value } from './values.ts';
 import { Walker, defaultLimits, type Limits } from './walk.ts';
@@ -99,7 +99,7 @@ function* leftoversOf(
       fn.kind === 'fields' ||
       fn.kind === 'constructor' ||
       fn.kind === 'module' ||
-      beside(walker.project, fn)?.large === true
+      walker.beside(fn)?.large === true
     )
       continue;
     if (fn.class === undefined && fn.parent !== undefined && reachedHere(fn.parent) && !created.has(fn.id) && !collector.created.has(fn.id))

@@ -10,7 +10,7 @@ import { offered } from './generators.ts';
 import { environmentOf } from './properties.ts';
 import { reportLost } from './losses.ts';
 import { setInFrames } from './outer-variables.ts';
-import { beside, type Beside } from './relevance.ts';
+import type { Beside } from './relevance.ts';
 import { leaveScopes } from './scopes.ts';
 import type { Frame, State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
@@ -217,7 +217,7 @@ export function besideThePoint(
   args: readonly Value[],
   site: CallSite,
 ): readonly Exit[] | undefined {
-  const known = beside(walker.project, fn);
+  const known = walker.beside(fn);
   if (known === undefined || !known.large || fn.kind === 'constructor' || fn.kind === 'fields') return undefined;
   const given = self === undefined ? args : [...args, self];
   if (given.some((value) => !harmless(walker, state, value, known.unknowns))) return undefined;
@@ -250,7 +250,7 @@ export function harmless(walker: Walker, state: State, value: Value, unknowns: b
       return true;
     case 'closure': {
       const fn = walker.project.function(value.function);
-      return fn !== undefined && beside(walker.project, fn) !== undefined;
+      return fn !== undefined && walker.beside(fn) !== undefined;
     }
     case 'external':
       return value.library === undefined || value.library === 'standard';

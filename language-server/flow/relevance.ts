@@ -19,9 +19,11 @@ export interface Beside {
   readonly throws: boolean;
   /** Worth to be skipped. */
   readonly large: boolean;
+  /** Where what it does is written. */
+  readonly files: ReadonlySet<string>;
 }
 
-interface Direct extends Beside {
+interface Direct extends Omit<Beside, 'files'> {
   readonly touches: boolean;
   readonly calls: readonly { readonly function: FunctionId; readonly handled: boolean }[];
   readonly classes: readonly { readonly class: ClassId; readonly handled: boolean }[];
@@ -66,6 +68,7 @@ export function beside(project: Project, fn: LoweredFunction): Beside | undefine
     changes: sum.changes,
     throws: throwsOut(project, fn.id, new Set()),
     large: sum.loops || sum.branches > branchesOfSmall,
+    files: new Set([...reached].map((id) => id.slice(0, id.indexOf('#')))),
   };
   known.set(fn.id, made);
   return made;

@@ -20,6 +20,7 @@ import { besideThePoint, enter, leave } from './frames.ts';
 import { libraryCall } from './library-calls.ts';
 import { drop, reportLost } from './losses.ts';
 import { runFunction } from './paths.ts';
+import { beside, type Beside } from './relevance.ts';
 import { runLater } from './later.ts';
 import { State, type Frame } from './state.ts';
 import { anonymous, emptyFields, undefinedValue, type Later, type Node, type ObjectId, type Value } from './values.ts';
@@ -68,6 +69,13 @@ export class Walker implements Engine {
     this.models = new Map(models.map((model) => [model.id, model]));
     this.limits = limits;
     this.cap = limits.stepsPerRun;
+  }
+
+  /** What a function may do, when that is nothing to arrays. */
+  beside(fn: LoweredFunction): Beside | undefined {
+    const known = beside(this.project, fn);
+    for (const file of known?.files ?? []) this.collector.consulted.add(file);
+    return known;
   }
 
   /** A short name for a chain of calls. */

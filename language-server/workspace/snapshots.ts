@@ -3,13 +3,13 @@
  *
  * A lowered file depends on its text and on the texts of what it imports (types); a walk of a file on every file whose
  * functions it entered. After an edit, only what depends on the edited file is made again.
- * Depends on: program, lower, flow, libraries.
+ * Depends on: parts, program, lower, flow, libraries.
  */
 import { Collector, factsOf } from '../flow/collector.ts';
 import { walkLeftovers, walkUnit } from '../flow/entries.ts';
 import type { Facts } from '../flow/facts.ts';
 import type { LibraryModel } from '../libraries/model.ts';
-import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
+import type { FunctionId, Project, Unit } from '../lower/ir.ts';
 import { createNaming } from '../lower/naming.ts';
 import type { LoweringInput } from '../lower/lower.ts';
 import { relower, type Lowered } from '../lower/relower.ts';
@@ -18,6 +18,7 @@ import { importsOf } from '../program/imports.ts';
 import { createProgram, type Registry, type TypedProgram, type TypeFacts } from '../program/program.ts';
 import { reachable } from '../program/reach.ts';
 import { collectGarbage } from './garbage.ts';
+import { connected, newPart, projectOf, type Part, type Reaching } from './parts.ts';
 
 /** How long work goes on: both throw when it is no longer wanted. */
 export interface Turns {
@@ -29,19 +30,6 @@ export interface Turns {
 
 const sliceMs = 8;
 
-/** What was worked out by going through functions. */
-export interface Reaching {
-  readonly reached: ReadonlySet<FunctionId>;
-}
-
-/** Files connected by imports: nothing outside can see into them. */
-export interface Part {
-  readonly project: Project;
-  shared<T>(key: symbol, make: () => T): T;
-  /** By function from which it starts: kept over edits of functions that it didn't reach. */
-  lasting<T extends Reaching>(key: symbol): Map<FunctionId, T>;
-}
-
 export interface Snapshot {
   readonly project: Project;
   readonly facts: Facts;
@@ -52,10 +40,16 @@ export interface Snapshot {
   readonly faults: readonly { readonly where: string; readonly error: unknown }[];
 }
 
+/** `key` names the state of the files that the walk came by. */
 interface KeptWalk {
   readonly collector: Collector;
   readonly key: string;
+  readonly files: readonly string[];
 }
+
+const filesOf = (unit: Unit, { visited, consulted }: Collector): readonly string[] => [
+  ...new Set([unit.file, ...consulted, ...[...visited].map((id) => id.slice(0, id.indexOf('#')))]),
+];
 
 export class Store {
   private readonly texts: Texts;
@@ -70,7 +64,7 @@ export class Store {
     string,
     { readonly version: string; readonly world: string; readonly targets: readonly string[]; readonly others: number }
   >();
-  private readonly walks = new Map<string, KeptWalk & { readonly files: readonly string[] }>();
+  private readonly walks = new Map<string, KeptWalk>();
   private readonly leftovers = new Map<string, KeptWalk>();
   private parts: ReadonlyMap<string, Part> = new Map();
   private readonly lasting = new Map<symbol, Map<FunctionId, Reaching>>();
@@ -332,66 +326,27 @@ export class Store {
       }
       const { collector, entries } = walkUnit(project, unit, running);
       await drive(entries, `walk ${unit.file}`);
-      const files = [...new Set([unit.file, ...[...collector.visited].map((id) => id.slice(0, id.indexOf('#')))])];
+      const files = filesOf(unit, collector);
       this.walks.set(unit.file, { collector, files, key: files.map(versionOf).join(' ') });
       collectors.push(collector);
     }
     const visited = new Set(collectors.flatMap((collector) => [...collector.visited]));
     const created = new Set(collectors.flatMap((collector) => [...collector.created]));
     for (const unit of project.units.values()) {
-      const key = `${versionOf(unit.file)} ${[...unit.functions.keys()].filter((id) => visited.has(id)).length} ${[...visited].length}`;
+      const left = `${[...unit.functions.keys()].filter((id) => visited.has(id)).length} ${[...visited].length}`;
       const known = this.leftovers.get(unit.file);
-      if (known?.key === key) {
+      if (known !== undefined && known.key === `${known.files.map(versionOf).join(' ')} ${left}`) {
         collectors.push(known.collector);
         continue;
       }
       const { collector, entries } = walkLeftovers(project, unit, visited, created, running);
       await drive(entries, `walk the rest of ${unit.file}`);
-      this.leftovers.set(unit.file, { collector, key });
+      const files = filesOf(unit, collector);
+      this.leftovers.set(unit.file, { collector, files, key: `${files.map(versionOf).join(' ')} ${left}` });
       collectors.push(collector);
     }
     for (const file of [...this.walks.keys()]) if (!project.units.has(file)) this.walks.delete(file);
     for (const file of [...this.leftovers.keys()]) if (!project.units.has(file)) this.leftovers.delete(file);
     return collectors;
   }
-}
-
-function newPart(project: Project, lasting: Part['lasting']): Part {
-  const kept = new Map<symbol, unknown>();
-  return {
-    project,
-    lasting,
-    shared: <T>(key: symbol, make: () => T): T => {
-      if (!kept.has(key)) kept.set(key, make());
-      return kept.get(key) as T;
-    },
-  };
-}
-
-/** Groups of files that imports connect. */
-function connected(files: readonly string[], imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
-  const leader = new Map(files.map((file) => [file, file] as const));
-  const find = (file: string): string => {
-    let at = file;
-    while (leader.get(at) !== at) at = leader.get(at)!;
-    leader.set(file, at);
-    return at;
-  };
-  for (const [file, targets] of imports)
-    for (const target of targets) if (leader.has(file) && leader.has(target)) leader.set(find(file), find(target));
-  const groups = new Map<string, string[]>();
-  for (const file of files) groups.set(find(file), [...(groups.get(find(file)) ?? []), file]);
-  return [...groups.values()];
-}
-
-function projectOf(units: ReadonlyMap<string, Unit>): Project {
-  const fileOf = (id: string): string => id.slice(0, id.indexOf('#'));
-  // Asked for at every call of a walk.
-  const functions = new Map<FunctionId, LoweredFunction>();
-  for (const unit of units.values()) for (const [id, fn] of unit.functions) functions.set(id, fn);
-  return {
-    units,
-    function: (id): LoweredFunction | undefined => functions.get(id),
-    class: (id): LoweredClass | undefined => units.get(fileOf(id))?.classes.get(id),
-  };
 }

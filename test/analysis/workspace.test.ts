@@ -76,6 +76,25 @@ describe('a project of several files', function () {
     assert.deepEqual(await now('app/main.ts'), ['use-after-dispose 8']);
   });
 
+  it('sees a change inside a function of another file in what nobody calls', async () => {
+    const unused = `import { np } from 'tidemark';
+import { free } from '@/free.ts';
+async function helper(): Promise<void> {
+  const x = np.zeros([1024]);
+  free(x);
+  console.log(await x.sum().item());
+}
+`;
+    writeFileSync(at('app/unused.ts'), unused);
+    workspace = createWorkspace({ cwd: fixture.folder });
+    workspace.setText(at('src/free.ts'), free);
+    assert.deepEqual(await now('app/unused.ts'), ['use-after-dispose 6']);
+    workspace.setText(at('src/free.ts'), free.replace('x.dispose()', 'void x'));
+    assert.deepEqual(await ruleLines(workspace, 'app/unused.ts'), []);
+    workspace.setText(at('src/free.ts'), free);
+    assert.deepEqual(await now('app/unused.ts'), ['use-after-dispose 6']);
+  });
+
   it('sees files that are renamed, deleted and made again', async () => {
     assert.deepEqual(await now('app/main.ts'), ['use-after-dispose 8']);
     renameSync(at('src/free.ts'), at('src/release.ts'));
