@@ -54,6 +54,8 @@ export interface Diagnostic {
 }
 
 /** A function or method that creates arrays or is compiled, by the name it is bound to (`step`, `Net.forward`). */
+export type PlanBytes = 'argumentBytes' | 'outputBytes' | 'aliasBytes' | 'tempBytes';
+
 export interface FunctionFact {
   readonly file: string;
   readonly name: string;
@@ -67,8 +69,8 @@ export interface FunctionFact {
   readonly peakLine?: number;
   /** Where a budget is set and the formula has one dimension: the largest that stays within it, 0 when none does. */
   readonly fits?: { readonly dimension: string; readonly most: number; readonly budgetBytes: number };
-  /** Of a compiled function whose program is known from its text: how its values share memory. */
-  readonly compiled?: Readonly<Record<'values' | 'inPlace' | 'space' | 'copies' | 'copyBytes', number>>;
+  /** Of a compiled function whose program is known from its text: how its values share memory, and what its bytes are for. */
+  readonly compiled?: Readonly<Record<'values' | 'inPlace' | 'space' | 'copies' | 'copyBytes' | PlanBytes, number>>;
 }
 
 /** How often a rule stayed silent for a reason: where recall is. */

@@ -27,7 +27,7 @@ const first = ['tiny', 'architecture'];
 const minutes = (n) => n * 60_000;
 /** What takes longest begins first, so that no core is left alone with it; larger folders are divided. */
 const long = ['types', 'runtime', 'analysis', 'cases', 'measure'];
-const parts = { runtime: 3, analysis: 3 };
+const parts = { runtime: 3, analysis: 2 };
 const lanes = Math.max(1, Math.min(os.availableParallelism(), 4));
 
 const total = { passed: 0, failed: 0, skipped: 0, words: [] };

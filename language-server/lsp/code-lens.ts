@@ -183,9 +183,16 @@ function estimateOf({ fact }: LensPlace): string | undefined {
 /** The plan of what is compiled; of anything else the line at which the estimate is reached. */
 function estimateLeads({ uri }: View, { name, line, fact }: LensPlace): Pick<Lens, 'tooltip' | 'command' | 'arguments'> {
   const expected = 'What analysis expects without running anything';
-  if (fact?.compiled !== undefined) return { tooltip: `${expected}: explain it`, command: commands.explain, arguments: [uri, name, line] };
+  if (fact?.compiled !== undefined)
+    return { tooltip: `${expected}: ${partsOf(fact.compiled)}. Explain it`, command: commands.explain, arguments: [uri, name, line] };
   const at = fact?.peakLine ?? line;
   return { tooltip: `${expected}: reached at line ${at}`, command: commands.showPeak, arguments: [uri, at] };
+}
+
+/** What the bytes of a call are for: which of them decides the peak has no formula, since the plan packs them. */
+function partsOf({ argumentBytes, outputBytes, aliasBytes, tempBytes }: NonNullable<FunctionFact['compiled']>): string {
+  const inPlace = aliasBytes === 0 ? '' : ` (${writeBytes(aliasBytes)} in the buffers of donated ones)`;
+  return `arguments ${writeBytes(argumentBytes)}, outputs ${writeBytes(outputBytes)}${inPlace}, temporaries ${writeBytes(tempBytes)}`;
 }
 
 /** `12·n·n·m` is read faster as `12·n²·m`. */

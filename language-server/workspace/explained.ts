@@ -92,8 +92,10 @@ export function plannedCalls(analysis: Analysis, most: number): readonly Planned
 export function compiledFact(analysis: Analysis, target: FunctionId): Pick<FunctionFact, 'compiled'> {
   const figures = highest(callsOf(analysis, target))?.figures;
   if (figures === undefined) return {};
-  const copyBytes = figures.copies.reduce((sum, { bytes }) => sum + bytes, 0);
-  return { compiled: { values: figures.values.length, ...countReuse(figures.values), copies: figures.copies.length, copyBytes } };
+  const { values, copies, argumentBytes, outputBytes, aliasBytes, tempBytes } = figures;
+  const copyBytes = copies.reduce((sum, { bytes }) => sum + bytes, 0);
+  const bytes = { copyBytes, argumentBytes, outputBytes, aliasBytes, tempBytes };
+  return { compiled: { values: values.length, ...countReuse(values), copies: copies.length, ...bytes } };
 }
 
 export function explainFunction(

@@ -204,6 +204,9 @@ describe('a compiled function explained', () => {
     workspace.setText(file, program);
     const fact = (await workspace.functions(never, file)).find(({ name }) => name === 'step');
     assert.ok(fact?.compiled !== undefined && fact.compiled.inPlace + fact.compiled.space > 0, JSON.stringify(fact));
+    const { argumentBytes, outputBytes, aliasBytes, tempBytes } = fact.compiled;
+    assert.ok(argumentBytes > 0 && outputBytes > 0, 'what the bytes are for');
+    assert.ok(fact.staticPeakBytes! <= argumentBytes + outputBytes - aliasBytes + tempBytes);
   });
 });
 

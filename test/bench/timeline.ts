@@ -85,9 +85,9 @@ const report = { version: 1, entry: 'bench', device: null, peakBytes: 0, peakRes
 const browser = await chromium.launch({ executablePath: process.env['TIDEMARK_CHROME'] ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  const skeleton = /<body>([\s\S]*)<\/main>/.exec(readFileSync('extension/timeline/panel.ts', 'utf8'))![0].replace(/\$\{[^}]*\}/g, 'x');
+  const skeleton = /<header>([\s\S]*)<\/main>/.exec(readFileSync('extension/timeline/panel.ts', 'utf8'))![0].replace(/\$\{[^}]*\}/g, 'x');
   await page.setContent(
-    `<!DOCTYPE html><html><style>${readFileSync('extension/timeline/view/style.css', 'utf8')}</style>${skeleton}</main></body></html>`,
+    `<!DOCTYPE html><html><style>${readFileSync('extension/timeline/view/style.css', 'utf8')}</style><body>${skeleton}</body></html>`,
   );
   await page.addScriptTag({ content: 'globalThis.acquireVsCodeApi = () => ({ postMessage() {} }); globalThis.__name = (one) => one;' });
   await page.addScriptTag({ content: await bundledView() });

@@ -337,17 +337,23 @@ describe('language server', function () {
   });
 
   it('explains a compiled function in documents that say so where the text is not enough', async () => {
-    const compiled = { values: 4, inPlace: 1, space: 2, copies: 1, copyBytes: 2 ** 20 };
+    const bytes = { copyBytes: 2 ** 20, argumentBytes: 8 * 2 ** 20, outputBytes: 4 * 2 ** 20, aliasBytes: 2 ** 20, tempBytes: 2 ** 19 };
+    const compiled = { values: 4, inPlace: 1, space: 2, copies: 1, ...bytes };
     const stages = { plan: 'the plan\n', schedule: 'the schedule\n', ir: null, trace: null };
     const wired = await start({
       analysis: {
-        functions: (_, at) => Promise.resolve([fact(at, 'step', 2, { compiled })]),
+        functions: (_, at) => Promise.resolve([fact(at, 'step', 2, { staticPeakBytes: 12 * 2 ** 20, compiled })]),
         explain: (_, __, { name }) => Promise.resolve({ name, stages, why: 'the shape of `x` is not known' }),
       },
     });
     await wired.open(file, program);
     await wired.findings(file, 1);
-    assert.ok(titles(await lensesOf(wired)).includes('2: explain: 1 updated in place, 2 reuse space, 1 copy 1.0 MiB'));
+    const shown = await lensesOf(wired);
+    assert.ok(titles(shown).includes('2: explain: 1 updated in place, 2 reuse space, 1 copy 1.0 MiB'));
+    assert.match(
+      shown.map(({ command }) => command?.tooltip ?? '').join('\n'),
+      /arguments 8\.0 MiB, outputs 4\.0 MiB \(1\.0 MiB in the buffers of donated ones\), temporaries 512\.0 KiB\. Explain it/,
+    );
     const target = { file, function: 'step', line: 2 };
     const textOf = async (uri: string): Promise<string> =>
       (await wired.client.sendRequest<{ text: string }>('workspace/textDocumentContent', { uri })).text;
