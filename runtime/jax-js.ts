@@ -71,10 +71,7 @@ function owning<N extends object>(namespace: N): Owned<N> {
   return Object.fromEntries(Object.entries(namespace).map(([name, member]) => [name, wrap(name, member)])) as Owned<N>;
 }
 
-export const DType = { Float32: 'float32', Int32: 'int32', Uint32: 'uint32', Bool: 'bool', Float16: 'float16' } as const satisfies Readonly<
-  Record<string, DTypeName>
->;
-export type DType = DTypeName;
+export { DType } from './api/names.ts';
 export { OwnedArray as Array };
 
 export type { Owned };
@@ -106,7 +103,6 @@ function eigh(a: Value, { lower = true, symmetrizeInput = true }: EighOptions = 
 }
 const owned = owning({
   ...borrowedNumpy,
-  DType,
   array: arrayOfAll,
   take: (x: ArrayLike, indices: ArrayLike, ...rest: never[]) => borrowedNumpy.take(x, positions(indices), ...rest),
   takeAlongAxis: (x: ArrayLike, indices: ArrayLike, ...rest: never[]) => borrowedNumpy.takeAlongAxis(x, positions(indices), ...rest),

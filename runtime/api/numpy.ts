@@ -4,7 +4,6 @@
  * Depends on: ops, functions.
  */
 export * from '../functions/numpy.ts';
-export { newaxis } from './names.ts';
+export { DType, newaxis } from './names.ts';
 export { Array } from '../ops/value.ts';
 export type { ArrayLike } from '../ops/apply.ts';
-export type { DType } from '../core/dtype.ts';

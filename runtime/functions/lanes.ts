@@ -8,13 +8,13 @@ import { currentInterpreter, under } from '../core/interpreter.ts';
 import { flatten, rebuild } from '../core/tree.ts';
 import { lift } from '../ops/apply.ts';
 import { Value } from '../ops/value.ts';
-import { named, nameOf, vmap, type Call } from './transforms.ts';
+import { named, nameOf, overRows, type Call } from './transforms.ts';
 
 /** `f` for every lane; arrays have the lanes in front, everything else is passed to all of them. */
 export function overLanes(f: Call, axisName?: string): Call {
   return named(nameOf(f), (...args: unknown[]) => {
     const lanes = flatten(args).leaves.find((leaf): leaf is Value => leaf instanceof Value && leaf.ndim > 0)?.shape[0];
-    if (lanes !== 1) return vmap(f, { inAxes: 0, ...(axisName === undefined ? {} : { axisName }) })(...args);
+    if (lanes !== 1) return overRows(f, { inAxes: 0, ...(axisName === undefined ? {} : { axisName }) }, args, 'pmap');
     const result = flatten(
       withAxis(axisName, () => f(...(mapped(args, (x) => (x.ndim === 0 ? x : x.reshape(x.shape.slice(1)))) as unknown[]))),
     );

@@ -339,10 +339,11 @@ export function vmap(f: Call, inAxes: number | readonly Axes[] | VmapOptions = 0
           axisSize: undefined,
         } as unknown as VmapOptions)
       : { inAxes: inAxes as Axes, outAxes };
-  return named(`vmap ${nameOf(f)}`, (...args) => mapped(f, options, args));
+  return named(`vmap ${nameOf(f)}`, (...args) => overRows(f, options, args));
 }
 
-function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknown {
+/** `called` is how people asked for it, for messages. */
+export function overRows(f: Call, options: VmapOptions, args: readonly unknown[], called = 'vmap'): unknown {
   const flat = flatten(args);
   const declared = options.inAxes ?? 0;
   const axesOfAll = leafAxes(typeof declared === 'number' || declared === null ? args.map(() => declared) : declared, flat.structure);
@@ -357,14 +358,14 @@ function mapped(f: Call, options: VmapOptions, args: readonly unknown[]): unknow
   const size = sizes[0]?.size ?? options.axisSize;
   if (size === undefined)
     throw argumentWrong(
-      `vmap of ${nameOf(f)}`,
+      `${called} of ${nameOf(f)}`,
       'no argument with a batch axis',
       'pass an array with one axis more than the function takes',
     );
   const other = sizes.find((entry) => entry.size !== size);
   if (other !== undefined)
     throw argumentWrong(
-      `vmap of ${nameOf(f)}`,
+      `${called} of ${nameOf(f)}`,
       `arguments of different lengths: argument ${sizes[0]!.path} has ${size} rows, argument ${other.path} has ${other.size}`,
       'batched axes have one length; inAxes has null for what is not batched',
     );
