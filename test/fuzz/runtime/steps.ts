@@ -4,7 +4,21 @@
  * Sizes stay small: what grows too large is summed. A step that does not fit its operands throws what the runtime throws.
  * Depends on: runtime, support/programs (draws).
  */
-import { checkpoint, grad, jvp, lax, nn, np, vjp, vmap, type Array as A } from '../../../runtime/index.ts';
+import {
+  checkpoint,
+  customJvp,
+  customVjp,
+  grad,
+  jacfwd,
+  jacrev,
+  jvp,
+  lax,
+  nn,
+  np,
+  vjp,
+  vmap,
+  type Array as A,
+} from '../../../runtime/index.ts';
 import type { Draw } from '../../support/programs.ts';
 
 export interface Hand {
@@ -85,6 +99,11 @@ export const products: Readonly<Record<string, Step>> = {
         : a.matmul(a.transpose()).mul(0.2);
   },
   einsum: (x) => np.einsum('ij,kj->ik', rows(x), rows(x)).mul(0.1),
+  'einsum of three': (x) => np.einsum('ij,kj,kl->il', rows(x), rows(x), rows(x)).mul(0.02),
+  'einsum of diagonals': (x) => {
+    const square = rows(x).matmul(rows(x).transpose()).mul(0.1);
+    return np.einsum('ii,i...->i', square, rows(x)).mul(0.25);
+  },
   outer: (x) => np.outer(flatRow(x).slice([0, Math.min(8, x.size)]), flatRow(x).slice([0, Math.min(8, x.size)])),
 };
 
@@ -101,6 +120,17 @@ export const updates: Readonly<Record<string, Step>> = {
     const row = flatRow(x);
     return lax.dynamicSlice(row, [np.array(draw(x.size), 'int32')], [Math.max(1, x.size >> 1)]);
   },
+  'slice from the end': (x, { draw }) => {
+    const row = flatRow(x);
+    return lax.dynamicSlice(row, [np.array(-1 - draw(x.size), 'int32')], [Math.max(1, x.size >> 1)]);
+  },
+  backwards: (x, { draw }) => (x.ndim === 0 ? x : x.slice([-1, -99, -1 - draw(2)])),
+  'picked apart': (x) => {
+    const cube = np.stack([rows(x), rows(x).mul(2)]);
+    const picked = np.array([cube.shape[2]! - 1, 0], 'int32');
+    return cube.at(1, [], picked).add(0.25).slice(1, [], picked);
+  },
+  'scatter max': (x, { draw }) => (x.ndim === 0 ? x : x.at(np.array([0, draw(x.shape[0]!)], 'int32')).max(0.1)),
 };
 
 /** A small function of one array that keeps its shape. */
@@ -225,6 +255,26 @@ export const transforms: Readonly<Record<string, Step>> = {
     const back = pull(y);
     return Array.isArray(back) ? back[0]! : back;
   },
+  'own gradient': (x, { draw }) => {
+    const f = inner(draw);
+    const own = customVjp((y: A) => f(y));
+    own.defvjp(
+      (y) => [own(y), y] as const,
+      (y, g) => [g.mul(np.cos(y))],
+    );
+    return grad((y: A) => own(y).sum())(x).add(own(x));
+  },
+  'own tangent': (x) => {
+    const own = customJvp((y: A) => np.sin(y));
+    own.defjvp(([y], [t]) => [own(y), t.mul(np.cos(y)).mul(0.5)]);
+    return grad((y: A) => grad((z: A) => own(z).sum())(y).sum())(x);
+  },
+  jacobian: (x, { draw }) => {
+    const f = inner(draw);
+    const few = flatRow(x).slice([0, Math.min(4, x.size)]);
+    return (draw(2) === 0 ? jacfwd : jacrev)((y: A) => f(y).mul(y.sum()))(few);
+  },
+  prefixes: (x) => (x.ndim === 0 ? x : lax.associativeScan((a: A, b: A) => tame(a.add(b)), x)),
 };
 
 export const steps: Readonly<Record<string, Step>> = {
