@@ -8,7 +8,7 @@ import { consumes, leaves, named } from './arrays.ts';
 import type { Exit } from './engine.ts';
 import { homed } from './properties.ts';
 import type { State } from './state.ts';
-import { undefinedValue, type Value } from './values.ts';
+import { undefinedValue, type Life, type Node, type Value } from './values.ts';
 import type { Walker } from './walk.ts';
 
 /** After an entry returned: callbacks it left behind, closures it handed out, arguments it owes. */
@@ -35,7 +35,10 @@ export function givenAway(state: State, value: Value): void {
     const node = state.heap.get(id);
     if (node?.life !== undefined && !without.has(id)) state.put(id, { ...node, life: { ...node.life, escaped: true, shared: 'returned' } });
   }
-  leaves(state, value, (id, node, life) => state.put(id, { ...node, life: { ...life, escaped: true, shared: 'returned' } }));
+  const give = (id: string, node: Node, life: Life): void =>
+    state.put(id, { ...node, life: { ...life, escaped: true, shared: 'returned' } });
+  // Who gets a bind group gets none of its buffers.
+  leaves(state, value, give, 6, false);
 }
 
 /** Where operations consume, a parameter that some paths consume is owed on all. */

@@ -160,8 +160,15 @@ export function take(engine: Engine, state: State, target: Value, span: Span, ty
   if (node === undefined || target.kind !== 'object') return engine.unknown(state, type, `${span.start};take`, 'caller', span);
   if (node.home !== undefined) engine.collector.emptied.add(node.home);
   const known = members(node);
-  if (known.length === 0)
-    return node.open ? openMember(engine, state, target.id, node, '[taken]', type, engine.dropped(state)) : undefinedValue;
+  if (known.length === 0) {
+    if (!node.open) return undefinedValue;
+    const taken = openMember(engine, state, target.id, node, '[taken]', type, engine.dropped(state));
+    // The next one is another.
+    const fields = new Map(state.get(target.id)?.fields);
+    fields.delete('[taken]');
+    state.change(target.id, { fields });
+    return taken;
+  }
   if (known.length === 1 && !node.open) {
     state.change(target.id, { fields: emptyFields, pool: [] });
     return known[0]!;

@@ -111,8 +111,13 @@ export function step(engine: Engine, state: State, event: Event, place: Place): 
       for (const value of event.values) coerced(engine, state, state.local(value), event.span);
       return done(host(state, event, noType));
     }
-    case 'unary':
-      return done(unary(state, event.operator, state.local(event.value), host(state, event, noType)));
+    case 'unary': {
+      const value = unary(state, event.operator, state.local(event.value), host(state, event, noType));
+      // `x?.dispose()` where there is no `x` is passed without a fault.
+      const skips = event.operator === 'nullish' && !(value.kind === 'literal' && value.value === false);
+      if (skips) engine.collector.pass(event.span, state.frame.context);
+      return done(value);
+    }
     case 'binary':
       if (event.operator === 'instanceof' && isArrayOf(engine, state, state.local(event.left), state.local(event.right)))
         return done(literalValue(true));

@@ -64,6 +64,7 @@ export function runFunction(walker: Walker, start: State, fn: LoweredFunction): 
       if (item.back && block.loop !== undefined) reportLost(walker, state);
       const seen = visited.get(block.id) ?? new Set<string>();
       visited.set(block.id, seen);
+      // Where there are too many, one path stands for those that differ in what they know: it goes on as the one it is.
       const crowded = seen.size >= walker.limits.pathsPerBlock;
       const key = state.key(undefined, !crowded);
       if (seen.has(key)) continue;
@@ -72,7 +73,6 @@ export function runFunction(walker: Walker, start: State, fn: LoweredFunction): 
         continue;
       }
       seen.add(key);
-      if (crowded) state.facts.clear();
     }
     runBlock(walker, state, block, item.index, fn, shape, work, leave);
   }

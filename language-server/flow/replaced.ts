@@ -27,24 +27,21 @@ export function lostBy(
   variable = false,
 ): void {
   const candidates: { readonly id: string; readonly node: Node }[] = [];
-  for (const value of old)
-    leaves(state, value, (id, node, life) => {
-      if (
-        !life.dead &&
-        !life.escaped &&
-        !life.traced &&
-        life.scope === 0 &&
-        life.origin !== 'caller' &&
-        life.part === undefined &&
-        !life.empty
-      )
-        candidates.push({ id, node });
-    });
+  const add = (id: ObjectId, node: Node, life: Life): void => {
+    const isOwn = !life.dead && !life.escaped && !life.traced && life.scope === 0 && life.origin !== 'caller' && !life.empty;
+    if (!isOwn || candidates.some((known) => known.id === id)) return;
+    // With the last of its parts a tree goes that nobody holds by itself.
+    const tree = life.part === undefined ? undefined : state.get(life.part);
+    if (life.part === undefined) candidates.push({ id, node });
+    else if (tree?.life !== undefined && tree.life.opened !== true) add(life.part, tree, tree.life);
+  };
+  for (const value of old) leaves(state, value, add);
   if (candidates.length === 0) return;
   const held = state.reachable();
   for (const { id, node } of candidates) {
     const life = node.life!;
     if (life.raced && how === 'overwritten') continue;
+    if (!held.has(id) && node.open && [...state.heap].some(([part, other]) => other.life?.part === id && held.has(part))) continue;
     if (held.has(id)) {
       if (!inField(state, id)) setLife(state, id, { lostAt: { span, how, variable } });
       continue;
