@@ -6,15 +6,13 @@
  */
 import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { idsPerThread } from '../../runtime/events/event.ts';
 import type { Event } from '../../runtime/events/event.ts';
 import { readEvent } from '../../runtime/events/ndjson.ts';
 import { createDecoder } from '../../runtime/instrument/wire.ts';
 import type { Decoder } from '../../runtime/instrument/wire.ts';
 import { createAttach } from './attach.ts';
 import type { Attach } from './attach.ts';
-
-/** Room for the ids of one thread: the instrument's start at 2^30. */
-const idsPerThread = 2 ** 42;
 
 const folderFile = 'run.json';
 /** What is left of a long run: in order, on lines of the person's files, all ids apart. */
@@ -44,7 +42,11 @@ async function* inOrder(folder: string): AsyncGenerator<Event> {
     const open = heads.filter((head) => head.event !== undefined);
     if (open.length === 0) return;
     const first = open.reduce((a, b) => (b.at < a.at ? b : a));
-    yield first.event!;
+    const event = first.event!;
+    yield event;
+    // What a thread or a process still held goes with it, when others go on.
+    if (event.kind === 'end' && open.length > 1) yield* first.held.given(event.at);
+    else first.held.take(event);
     await advance(first);
   }
 }
@@ -65,12 +67,35 @@ export function partsOfThreads(folder: string): ReadonlyMap<string, readonly str
 interface Head {
   readonly events: AsyncGenerator<Event>;
   readonly thread: number;
+  readonly held: Held;
   event: Event | undefined;
   at: number;
 }
 
+interface Held {
+  take(event: Event): void;
+  /** The events that free all that is held, at that time. */
+  given(at: number): readonly Event[];
+}
+
+function createHeld(): Held {
+  const held = { allocate: new Set<number>(), reserve: new Set<number>() };
+  return {
+    take(event) {
+      if (event.kind === 'allocate' || event.kind === 'reserve') held[event.kind].add(event.id);
+      if (event.kind === 'free') held.allocate.delete(event.id);
+      if (event.kind === 'unreserve') held.reserve.delete(event.id);
+      if (event.kind === 'reuse' && held.allocate.delete(event.from)) held.allocate.add(event.to);
+    },
+    given: (at) => [
+      ...[...held.allocate].map((id): Event => ({ kind: 'free', at, id, how: 'destroy' })),
+      ...[...held.reserve].map((id): Event => ({ kind: 'unreserve', at, id })),
+    ],
+  };
+}
+
 async function open(files: readonly string[], thread: number): Promise<Head> {
-  const head: Head = { events: readLines(files, createDecoder()), thread, event: undefined, at: 0 };
+  const head: Head = { events: readLines(files, createDecoder()), thread, held: createHeld(), event: undefined, at: 0 };
   await advance(head);
   return head;
 }

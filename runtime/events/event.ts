@@ -119,7 +119,8 @@ export type Event =
   | { readonly kind: 'count'; readonly at: number; readonly place: number; readonly calls: number }
   /**
    * Anything worth a note in the report: a warning, a retrace, a leak found by the collector. `exit` stands where the
-   * program had nothing left to do: what the collector finds after it was alive at exit and out of reach.
+   * program had nothing left to do: what the collector finds after it was alive at exit and out of reach. Its `id`, if any, is
+   * that of nothing, and tells of several threads which one.
    */
   | {
       readonly kind: 'mark';
@@ -131,6 +132,11 @@ export type Event =
     }
   /** Last event: how the program ended. */
   | { readonly kind: 'end'; readonly at: number; readonly exitCode: number };
+
+/** Ids of different threads and processes are so far apart; within a stream of several, each has a range of its own. */
+export const idsPerThread = 2 ** 42;
+
+export const threadOf = (id: number): number => Math.floor(id / idsPerThread);
 
 /** What one compiled program does to memory, by line: the same figures for every call. All in bytes. */
 export interface ProgramProfile {

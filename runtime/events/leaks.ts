@@ -7,9 +7,10 @@
  * - `growing`: still held, and the line's live bytes rose in each of its last rounds, up to the end of the run. A round
  *   is one allocation at the line; nothing that it made in those rounds was freed.
  * What names at module level still hold at exit is no leak, unless it grew. One line, one kind: the earliest certain
- * cause. Depends on: ledger, by-site.
+ * cause. Depends on: event, ledger, by-site.
  */
 import { siteOf } from './by-site.ts';
+import { threadOf } from './event.ts';
 import type { Frame } from './event.ts';
 import type { Allocation, Change, Fold } from './ledger.ts';
 
@@ -46,7 +47,8 @@ export function leaks(places: ReadonlyMap<number, readonly Frame[]>): Fold<reado
   const ofPlace = new Map<number, Counting>();
   const live = new Map<number, Allocation>();
   let changes = 0;
-  let exited = false;
+  const exited = new Set<number>();
+  const isOver = ({ id }: Allocation): boolean => exited.has(threadOf(id));
 
   function lineOf(place: number): Counting {
     const known = ofPlace.get(place);
@@ -93,7 +95,7 @@ export function leaks(places: ReadonlyMap<number, readonly Frame[]>): Fold<reado
     const counting = lineOf(allocation.place);
     counting.liveBytes -= allocation.bytes;
     counting.liveCount -= 1;
-    if (!exited) counting.rising = 0;
+    if (!isOver(allocation)) counting.rising = 0;
   }
 
   function grows(one: Counting): boolean {
@@ -102,9 +104,14 @@ export function leaks(places: ReadonlyMap<number, readonly Frame[]>): Fold<reado
     return changes - one.lastChange <= quietRounds * gap + quietRounds;
   }
 
+  function afterExit(change: Change): boolean {
+    if (change.kind === 'born' || change.kind === 'died') return isOver(change.allocation);
+    return change.kind === 'moved' ? isOver(change.to) : exited.size > 0;
+  }
+
   return {
     take(change: Change) {
-      if (!exited && change.kind !== 'noted' && change.kind !== 'reserved') changes += 1;
+      if (!afterExit(change) && change.kind !== 'noted' && change.kind !== 'reserved') changes += 1;
       switch (change.kind) {
         case 'born':
           return enter(change.allocation);
@@ -112,14 +119,16 @@ export function leaks(places: ReadonlyMap<number, readonly Frame[]>): Fold<reado
           leave(change.from);
           return enter(change.to);
         case 'died':
-          if (change.how === 'collected') lose(exited ? 'unreachable' : 'collected', change.allocation);
+          if (change.how === 'collected') lose(isOver(change.allocation) ? 'unreachable' : 'collected', change.allocation);
+          // What goes with its thread was there until the end.
+          else if (isOver(change.allocation)) return void live.delete(change.allocation.id);
           return leave(change.allocation);
         case 'noted': {
           const { event } = change;
           if (event.kind !== 'mark') return;
-          if (event.name === 'exit') exited = true;
+          if (event.name === 'exit') exited.add(threadOf(event.id ?? 0));
           const allocation = event.name === 'leak' && event.id !== undefined ? live.get(event.id) : undefined;
-          if (allocation !== undefined) lose(exited ? 'unreachable' : 'collected', allocation);
+          if (allocation !== undefined) lose(isOver(allocation) ? 'unreachable' : 'collected', allocation);
           return;
         }
         case 'ran':

@@ -2,8 +2,9 @@
  * The highest point of a run, and who was alive there.
  *
  * No copy of the live set is made at each new peak: what was alive there is what is alive now and was born before it,
- * and what died since. So memory stays in proportion to what is alive at the peak. Depends on: ledger, program.
+ * and what died since. So memory stays in proportion to what is alive at the peak. Depends on: event, ledger, program.
  */
+import { threadOf } from './event.ts';
 import type { Allocation, Change, Fold } from './ledger.ts';
 import { programShape } from './program.ts';
 import type { ProgramShape, ProgramValue } from './program.ts';
@@ -20,7 +21,7 @@ export interface Peak {
   /** Place of what reached the peak. */
   readonly place: number | undefined;
   readonly alive: readonly Alive[];
-  /** What was alive when the stream ended. */
+  /** What was alive when the program had nothing left to do, each thread at its own end; else when the stream ended. */
   readonly atEnd: readonly Allocation[];
   readonly atEndBytes: number;
 }
@@ -34,7 +35,7 @@ export function peak(): Fold<Peak> {
   let during: { shape: ProgramShape; program: string } | undefined;
   let reservedBytes = 0;
   let last = -1;
-  let exited: { alive: readonly Allocation[]; bytes: number } | undefined;
+  const exited = new Map<number, { alive: readonly Allocation[]; bytes: number }>();
 
   function reach(bytes: number, at: number, place: number): boolean {
     if (bytes <= best.bytes) return false;
@@ -43,6 +44,14 @@ export function peak(): Fold<Peak> {
     born = last;
     during = undefined;
     return true;
+  }
+
+  /** Of a single thread all that is in use is its own. */
+  function exit(id: number | undefined, inUse: number): void {
+    const thread = threadOf(id ?? 0);
+    if (exited.has(thread)) return;
+    const alive = [...live.values()].filter((one) => threadOf(one.id) === thread);
+    exited.set(thread, { alive, bytes: alive.length === live.size ? inUse : sum(alive.map(({ bytes }) => bytes)) });
   }
 
   function leave(allocation: Allocation): void {
@@ -79,7 +88,7 @@ export function peak(): Fold<Peak> {
           return;
         }
         case 'noted':
-          if (change.event.kind === 'mark' && change.event.name === 'exit') exited ??= { alive: [...live.values()], bytes: change.inUse };
+          if (change.event.kind === 'mark' && change.event.name === 'exit') exit(change.event.id, change.inUse);
           return;
         case 'reserved':
           return;
@@ -90,13 +99,15 @@ export function peak(): Fold<Peak> {
         .toSorted((a, b) => a.order - b.order)
         .map((allocation) => ({ kind: 'allocation', allocation }));
       const inside: Alive[] = (during?.shape.aliveAtPeak ?? []).map((value) => ({ kind: 'value', value, program: during!.program }));
-      const atEnd = exited?.alive ?? [...live.values()];
+      const ends = [...exited.values()];
+      const left = [...live.values()].filter(({ id }) => !exited.has(threadOf(id)));
+      const atEnd = [...ends.flatMap((one) => one.alive), ...left];
       return {
         ...best,
         reservedBytes,
         alive: [...alive, ...inside],
         atEnd,
-        atEndBytes: exited?.bytes ?? sum(atEnd.map(({ bytes }) => bytes)),
+        atEndBytes: sum([...ends, ...left].map(({ bytes }) => bytes)),
       };
     },
   };

@@ -193,7 +193,7 @@ export function createRecorder({ emit, now, owner, context, target }: RecorderOp
     settle,
     exit(collect) {
       calls.flush();
-      emit({ kind: 'mark', at: now(), name: 'exit', text: 'the program had nothing left to do' });
+      emit({ kind: 'mark', at: now(), name: 'exit', text: 'the program had nothing left to do', id: nextId() });
       if (collect === undefined) return;
       collect();
       for (const watched of held) if (watched.ref?.deref() === undefined) gone(watched);

@@ -185,6 +185,54 @@ runInContext('globalThis.x = tf.zeros([16]);', context, { filename: ${JSON.strin
     assert.deepEqual(lines(report), [['inner.js', 1, 1, 64]]);
   });
 
+  it('workers one after the other: what one held at its end is alive at exit, and no part of the peak of the next', async () => {
+    written.write(
+      'one.mjs',
+      `import { workerData } from 'node:worker_threads';
+const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+globalThis.kept = device.createBuffer({ size: 4096 * workerData, usage: 128 });
+device.createBuffer({ size: 1024, usage: 128 }).destroy();
+`,
+    );
+    const { report } = await measured({
+      entry: written.write(
+        'row.mjs',
+        `import { Worker } from 'node:worker_threads';
+for (const n of [3, 1, 2]) await new Promise((done) => new Worker(new URL('one.mjs', import.meta.url), { workerData: n }).once('exit', done));
+`,
+      ),
+    });
+    assert.deepEqual(lines(report), [
+      ['one.mjs', 3, 3, 4096 * 6],
+      ['one.mjs', 4, 3, 3 * 1024],
+    ]);
+    assert.equal(report.peakBytes, 4096 * 3 + 1024);
+    assert.equal(report.liveBytesAtExit, 4096 * 6);
+  });
+
+  it('workers side by side that free all they made leave nothing alive', async () => {
+    written.write(
+      'side.mjs',
+      `import { workerData } from 'node:worker_threads';
+import { setTimeout } from 'node:timers/promises';
+const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+const buffer = device.createBuffer({ size: 4096, usage: 128 });
+await setTimeout(300 * workerData);
+buffer.destroy();
+`,
+    );
+    const { report } = await measured({
+      entry: written.write(
+        'sides.mjs',
+        `import { Worker } from 'node:worker_threads';
+for (const n of [1, 2, 3]) new Worker(new URL('side.mjs', import.meta.url), { workerData: n });
+`,
+      ),
+    });
+    assert.deepEqual(lines(report), [['side.mjs', 4, 3, 3 * 4096]]);
+    assert.equal(report.liveBytesAtExit, 0);
+  });
+
   it('a file keeps its extension, and functions of CommonJS are counted too', async () => {
     for (const [name, take] of [
       ['typed.mts', "import * as tf from '@tensorflow/tfjs';"],
