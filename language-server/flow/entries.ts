@@ -300,7 +300,8 @@ function scopedByBase(walker: Walker, cls: LoweredClass, fn: LoweredFunction): b
   let base: LoweredClass | undefined = cls;
   while (base?.base !== undefined) base = walker.project.class(base.base);
   const name = fn.name.slice(fn.name.lastIndexOf('.') + 1);
-  return base?.foreignBase === true && [...walker.models.values()].some(({ scopedMethods }) => scopedMethods?.includes(name) === true);
+  const of = [...walker.models.values()].filter(({ id }) => base?.baseLibrary === undefined || base.baseLibrary === id);
+  return base?.foreignBase === true && of.some(({ scopedMethods }) => scopedMethods?.includes(name) === true);
 }
 
 function methodsOf(project: Project, cls: LoweredClass): readonly LoweredFunction[] {

@@ -111,6 +111,8 @@ export interface LoweredClass {
   readonly base?: ClassId;
   /** It extends something else. */
   readonly foreignBase: boolean;
+  /** The library whose class that is, where that is known; the empty name for the platform's own. */
+  readonly baseLibrary?: string;
   readonly constructor_?: FunctionId;
   /** Runs the field initialisers and parameter properties with `this`; called by the walker before the constructor's body (after `super()` in a derived class). */
   readonly initialiser?: FunctionId;

@@ -21,7 +21,7 @@ import { bind, withDefault } from './patterns.ts';
 import { addPrototypeClasses, isPrototypeMethod, thisType } from './prototypes.ts';
 import { createResolver } from './resolve.ts';
 import { statements } from './statements.ts';
-import { createTypes, nothing } from './types.ts';
+import { createTypes, libraryOfBase, nothing } from './types.ts';
 
 export interface LoweringInput {
   readonly facts: TypeFacts;
@@ -180,6 +180,10 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile, again?: A
     const baseDeclaration =
       extended === undefined ? undefined : checker.getTypeAtLocation(extended).symbol?.declarations?.find(ts.isClassLike);
     const base = baseDeclaration === undefined ? undefined : naming.classId(baseDeclaration);
+    const foreign =
+      extended === undefined || base !== undefined
+        ? undefined
+        : libraryOfBase(checker, types, resolver.meaning(extended.expression)?.model, extended);
     const headEnd = node.members.pos;
     const common = {
       id,
@@ -190,6 +194,7 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile, again?: A
       exported: exportedNodes.has(node),
       foreignBase: extended !== undefined && base === undefined,
       ...(base === undefined ? {} : { base }),
+      ...(foreign === undefined ? {} : { baseLibrary: foreign }),
     };
     classes.set(id, { ...common, methods, getters, setters, staticMethods, fields });
     const constructorNode = node.members.find(

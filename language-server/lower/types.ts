@@ -257,6 +257,22 @@ export function createTypes(
   return { of: (type) => of(type, 0), modelOfPackage, modelOfDeclaration };
 }
 
+/** The library that a class extends a class of; the empty name for one of the language's or the platform's own. */
+export function libraryOfBase(
+  checker: ts.TypeChecker,
+  types: Types,
+  named: LibraryModel | undefined,
+  extended: ts.ExpressionWithTypeArguments,
+): string | undefined {
+  const { symbol } = checker.getTypeAtLocation(extended);
+  const declarations = symbol?.declarations ?? [];
+  const declared = declarations
+    .map((declaration) => types.modelOfDeclaration(declaration, symbol.name))
+    .find((model) => model !== undefined);
+  const isOwn = declarations.length > 0 && declarations.every((one) => packageOf(one) === 'lib');
+  return (named ?? declared)?.id ?? (isOwn ? '' : undefined);
+}
+
 function union(members: readonly TypeFact[]): TypeFact {
   const nullable = members.some((member) => member.nullable);
   const some = members.filter((member) => !(member.holds === 'nothing' && member.nullable && member.fields === undefined));
