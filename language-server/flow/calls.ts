@@ -116,26 +116,13 @@ function dispatch(engine: Engine, state: State, event: CallEvent, site: CallSite
         const own = methodOf(engine, state, receiver, event.key.name);
         if (own !== undefined) return engine.callValue(state, own, receiver, args, site);
         // The text has no type for it, but the walk knows an array when it holds one.
-        const known = listedMethod(engine, state, receiver, event.key.name);
+        const known = listedMethod(engine, state, receiver, event.key.name) ?? meantByName(engine, state, receiver, event.key.name, args);
         if (known !== undefined)
           return libraryCall(
             engine,
             state,
             known.library,
             known.name,
-            receiver,
-            args,
-            event.arguments.map((a) => a.span),
-            site,
-            place,
-          );
-        const meant = meantByName(engine, state, receiver, event.key.name, args);
-        if (meant !== undefined)
-          return libraryCall(
-            engine,
-            state,
-            meant.library,
-            meant.name,
             receiver,
             args,
             event.arguments.map((a) => a.span),
@@ -239,7 +226,8 @@ function holdsKnown(state: State, value: Value, library: string): boolean {
 function one(engine: Engine, state: State, id: string, { life, open, fields, type }: Node, key: string): void {
   const model = life === undefined ? undefined : engine.models.get(life.library);
   if (model === undefined || !open || fields.size > 0 || type.name !== undefined) return;
-  const listed = model.chained?.includes(key) === true || model.arrays.some((name) => inTable(model.calls, `${name}.${key}`) !== undefined);
+  const isOf = (names: readonly string[]): boolean => names.some((name) => inTable(model.calls, `${name}.${key}`) !== undefined);
+  const listed = (model.chained?.includes(key) === true || isOf(model.arrays)) && !isOf(model.owners);
   const ofLists = inTable(engine.models.get('standard')?.calls, `Array.${key}`) !== undefined;
   if (listed && !ofLists) state.change(id, { open: false, shape: 'array', type: { holds: 'array', library: model.id } });
 }

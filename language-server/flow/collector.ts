@@ -4,7 +4,7 @@
  * An observation is certain when, in the run and call context that saw it, no path passed the same place without it.
  * Depends on: facts, lower/ir.
  */
-import type { FunctionId, Project, Span } from '../lower/ir.ts';
+import { fileOf, isWithin, type FunctionId, type Project, type Span } from '../lower/ir.ts';
 import type { Value } from './values.ts';
 import type { Capture, CompiledArgument, CompiledCall, Facts, Observation } from './facts.ts';
 import { emptiedInText } from './emptying.ts';
@@ -118,8 +118,8 @@ export class Collector {
   /** A function that isn't worth a walk of its own. */
   skip(project: Project, value: Value): void {
     if (value.kind !== 'closure') return;
-    const unit = project.units.get(value.function.slice(0, value.function.indexOf('#')));
-    for (const id of unit?.functions.keys() ?? []) if (id === value.function || id.startsWith(`${value.function}/`)) this.visited.add(id);
+    const unit = project.units.get(fileOf(value.function));
+    for (const id of unit?.functions.keys() ?? []) if (isWithin(id, value.function)) this.visited.add(id);
   }
 
   /** A place that frees something, with why nobody would miss it. */

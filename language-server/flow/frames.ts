@@ -1,7 +1,7 @@
 /**
  * The frame of a call: its parameters bound, its result handed out, and calls that need no frame at all.
  *
- * Depends on: losses, relevance, arrays, engine, state, values.
+ * Depends on: losses, relevance, replaced, arrays, engine, state, values.
  */
 import type { LoweredFunction, Span } from '../lower/ir.ts';
 import { consumes, leaves, read } from './arrays.ts';
@@ -11,6 +11,7 @@ import { environmentOf } from './properties.ts';
 import { reportLost } from './losses.ts';
 import { setInFrames } from './outer-variables.ts';
 import type { Beside } from './relevance.ts';
+import { inField } from './replaced.ts';
 import { leaveScopes } from './scopes.ts';
 import type { Frame, State } from './state.ts';
 import { anonymous, emptyFields, hostValue, objectValue, undefinedValue, type Node, type ObjectId, type Value } from './values.ts';
@@ -165,14 +166,15 @@ export function leave(walker: Walker, exit: Exit, fn: LoweredFunction, site: Cal
     state.collect(walker.dropped(state), [value]);
     reportLost(walker, state);
     freedTooEarly(walker, state, value, fn);
-    // What a function hands out was made, for its caller, by the call.
+    // What a function hands out was made, for its caller, by the call; unless an object keeps it, under a name of its own.
     leaves(state, value, (id, node, life) => {
       if (
         life.origin === 'here' &&
         life.made !== undefined &&
         life.made.file === fn.file &&
         life.made.start >= fn.span.start &&
-        life.made.end <= fn.span.end
+        life.made.end <= fn.span.end &&
+        !inField(state, id)
       ) {
         const { name: _, declaration: __, added: ___, ...rest } = life;
         state.put(id, { ...node, life: { ...rest, made: site.span, function: state.frame.fn.id } });

@@ -6,7 +6,18 @@
  * tie tests together; what a large one (loops, many branches) may change of host data is listed, so that a caller can
  * forget just that. Depends on: lower/ir.
  */
-import type { CallEvent, ClassId, Event, FunctionId, LoweredFunction, Project, TypeFact, Unit, Variable } from '../lower/ir.ts';
+import {
+  fileOf,
+  type CallEvent,
+  type ClassId,
+  type Event,
+  type FunctionId,
+  type LoweredFunction,
+  type Project,
+  type TypeFact,
+  type Unit,
+  type Variable,
+} from '../lower/ir.ts';
 
 /** What a function without arrays may do to the rest. */
 export interface Beside {
@@ -68,7 +79,7 @@ export function beside(project: Project, fn: LoweredFunction): Beside | undefine
     changes: sum.changes,
     throws: throwsOut(project, fn.id, new Set()),
     large: sum.loops || sum.branches > branchesOfSmall,
-    files: new Set([...reached].map((id) => id.slice(0, id.indexOf('#')))),
+    files: new Set([...reached].map(fileOf)),
   };
   known.set(fn.id, made);
   return made;

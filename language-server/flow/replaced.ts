@@ -64,7 +64,7 @@ export function lostBy(
 }
 
 /** Does a field of an object, or a variable of a module, hold it: `[this.front, this.back] = [this.back, this.front]`? */
-function inField(state: State, id: ObjectId): boolean {
+export function inField(state: State, id: ObjectId): boolean {
   for (const node of state.heap.values())
     if (node.class !== undefined || node.function?.endsWith('#') === true)
       for (const value of node.fields.values()) if (value.kind === 'object' && value.id === id) return true;

@@ -19,6 +19,12 @@ export interface Span {
 /** `file#Net.forward`, `file#train/1` (second function inside `train`), `file#` for the top level: stable under edits elsewhere. */
 export type FunctionId = string;
 export type ClassId = string;
+
+/** The file that a function or class stands in. */
+export const fileOf = (id: FunctionId | ClassId): string => id.slice(0, id.indexOf('#'));
+
+/** Is it `outer`, or does it stand inside of it? */
+export const isWithin = (id: FunctionId | ClassId, outer: FunctionId): boolean => id === outer || id.startsWith(`${outer}/`);
 export type Local = number;
 export type BlockId = number;
 

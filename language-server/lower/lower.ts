@@ -14,7 +14,7 @@ import { misreadOf } from './misread.ts';
 import { exportsOf } from './exports.ts';
 import { bare, closure, expression, literal, propertyName } from './expressions.ts';
 import { Lowering, type FileContext } from './function.ts';
-import { librariesIn } from './ir.ts';
+import { isWithin, librariesIn } from './ir.ts';
 import type { ClassId, FieldFact, FunctionId, Local, LoweredClass, LoweredFunction, Parameter, Span, Unit } from './ir.ts';
 import { isFunction, memberName, nameOf, type Naming } from './naming.ts';
 import { bind, withDefault } from './patterns.ts';
@@ -381,15 +381,14 @@ export function lowerFile(input: LoweringInput, source: ts.SourceFile, again?: A
   }
 
   function lowerAgain({ before, id, node }: Again): Unit {
-    const isInside = (other: string): boolean => other === id || other.startsWith(`${id}/`);
     const old = before.functions.get(id)!;
-    for (const [other, cls] of before.classes) if (!isInside(other)) classes.set(other, cls);
+    for (const [other, cls] of before.classes) if (!isWithin(other, id)) classes.set(other, cls);
     lowerFunction(node, top, undefined, old.class);
     functions.set(id, { ...functions.get(id)!, name: old.name, exported: old.exported });
     // In the order in which the whole file is lowered.
     const all = new Map<FunctionId, LoweredFunction>();
     for (const [other, fn] of before.functions)
-      if (!isInside(other)) all.set(other, fn);
+      if (!isWithin(other, id)) all.set(other, fn);
       else if (!all.has(id)) for (const [inner, made] of functions) all.set(inner, made);
     noteLibraries(all);
     const { budgetBytes: _, misread: __, ...kept } = before;

@@ -7,7 +7,7 @@
  * Depends on: lower, naming, ir, typescript.
  */
 import ts from 'typescript';
-import type { FunctionId, LoweredFunction, Unit } from './ir.ts';
+import { isWithin, type FunctionId, type LoweredFunction, type Unit } from './ir.ts';
 import { lowerFile, type LoweringInput } from './lower.ts';
 import { isFunction, type Naming } from './naming.ts';
 
@@ -149,15 +149,15 @@ function move({ file, functions, classes }: Unit, { inside, end, by }: Edit): vo
     // Types have no places.
     for (const key in holder) if (key !== 'type' && typeof holder[key] === 'object') visit(holder[key]);
   };
-  for (const [id, fn] of functions) if (id !== inside && !id.startsWith(`${inside}/`)) visit(fn);
-  for (const [id, cls] of classes) if (!id.startsWith(`${inside}/`)) visit(cls);
+  for (const [id, fn] of functions) if (!isWithin(id, inside)) visit(fn);
+  for (const [id, cls] of classes) if (!isWithin(id, inside)) visit(cls);
 }
 
 /** The variables of the module that a function, or one inside it, assigns. */
 function assigned(unit: Unit, id: FunctionId): string {
   const names = new Set<string>();
   for (const fn of unit.functions.values())
-    if (fn.id === id || fn.id.startsWith(`${id}/`))
+    if (isWithin(fn.id, id))
       for (const { events } of fn.blocks)
         for (const event of events)
           if (event.kind === 'setOuter' && event.variable.function === unit.module) names.add(event.variable.name);

@@ -7,7 +7,7 @@ import { explore, type Exploration, type Walked } from '../compiled/explore.ts';
 import type { ShapedCall } from '../compiled/jitted.ts';
 import type { CapturedUse } from '../compiled/run.ts';
 import { models } from '../libraries/index.ts';
-import type { FunctionId, Project, Span, Unit } from '../lower/ir.ts';
+import { fileOf, type FunctionId, type Project, type Span, type Unit } from '../lower/ir.ts';
 
 /** What an analysis is made from, and where it is kept: rules hand over their context. */
 export interface Asked {
@@ -84,7 +84,7 @@ function named(unit: Unit): ReadonlySet<string> {
   const found = new Set<string>();
   const note = (id: string): void => {
     // Nearly all are of the file itself.
-    if (!id.startsWith(unit.module)) found.add(id.slice(0, id.indexOf('#')));
+    if (!id.startsWith(unit.module)) found.add(fileOf(id));
   };
   for (const { blocks } of unit.functions.values()) {
     for (const { events } of blocks) {

@@ -7,15 +7,25 @@ import { isKnown, same, type Dim } from '../../runtime/core/dim.ts';
 import type { Span } from '../lower/ir.ts';
 import { spanKey, type Analysis } from './analysis.ts';
 
-/** Bytes of the arrays that each place makes, by `spanKey`; places of several sizes, or of unknown ones, are left out. */
-export function sizesOf({ exploration }: Analysis): (made: Span) => number | undefined {
+type Sizes = (made: Span) => number | undefined;
+
+const known = new WeakMap<Analysis, Sizes>();
+
+/** Bytes of the arrays that each place makes; nothing of places of several sizes, or of unknown ones. */
+export function sizesOf(analysis: Analysis): Sizes {
+  const sizes = known.get(analysis) ?? sizesIn(analysis);
+  known.set(analysis, sizes);
+  return sizes;
+}
+
+function sizesIn({ exploration }: Analysis): Sizes {
   const found = new Map<string, Dim | undefined>();
   for (const { ledger } of exploration.runs)
     for (const { made, bytes } of ledger.lives) {
       const key = spanKey(made);
-      const known = found.get(key);
+      const before = found.get(key);
       if (!found.has(key)) found.set(key, bytes);
-      else if (known !== undefined && (bytes === undefined || same(known, bytes) !== 'yes')) found.set(key, undefined);
+      else if (before !== undefined && (bytes === undefined || same(before, bytes) !== 'yes')) found.set(key, undefined);
     }
   return (made) => {
     const bytes = found.get(spanKey(made));

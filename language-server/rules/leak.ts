@@ -47,25 +47,16 @@ const leastBytes = 1024;
 
 /** The bytes of what is lost, in brackets behind its name, where every walk agrees on them. */
 function size({ array: { made } }: Lost, context: RuleContext): string {
-  const bytes = made === undefined ? undefined : context.shared(sizes(context.unit.file), () => sizesOf(analysisOf(context)))(made);
+  const bytes = made === undefined ? undefined : sizesOf(analysisOf(context))(made);
   return bytes === undefined || bytes < leastBytes ? '' : ` (${writeBytes(bytes)})`;
-}
-
-const sizesOfFile = new Map<string, symbol>();
-function sizes(file: string): symbol {
-  const key = sizesOfFile.get(file) ?? Symbol(`sizes in ${file}`);
-  sizesOfFile.set(file, key);
-  return key;
 }
 
 const lineOf = (starts: readonly number[], offset: number): number => starts.findLastIndex((start) => start <= offset);
 
 function finding(seen: Lost, context: RuleContext): Finding {
   const { array, how } = seen;
-  const thing =
-    seen.what === 'owner'
-      ? `${called(array) === `this ${array.words.noun}` ? 'this object' : called(array)} and the ${array.words.noun}s in it`
-      : `${called(array)}${size(seen, context)}`;
+  const whole = seen.what === 'owner' && array.name === undefined ? 'this object' : `${called(array)}${size(seen, context)}`;
+  const thing = seen.what === 'owner' ? `${whole} and the ${array.words.noun}s in it` : whole;
   const are = seen.what === 'owner' ? 'are' : 'is';
   const freed = array.words.consumes ? 'consumed or disposed' : array.words.free === 'destroy' ? 'destroyed' : 'disposed';
   const notes: Note[] =
@@ -91,7 +82,7 @@ function finding(seen: Lost, context: RuleContext): Finding {
     case 'overwritten':
       return {
         span: seen.span,
-        message: `this assignment loses ${called(array)}${size(seen, context)}, which is still held here and was never ${freed}`,
+        message: `this assignment loses ${whole}, which is still held here and was never ${freed}`,
         notes,
         intents: [replaced(seen, { span: seen.span, optional: true })],
       };

@@ -3,7 +3,7 @@
  *
  * Depends on: lower/ir.
  */
-import type { FunctionId, LoweredClass, LoweredFunction, Project, Unit } from '../lower/ir.ts';
+import { fileOf, type FunctionId, type LoweredClass, type LoweredFunction, type Project, type Unit } from '../lower/ir.ts';
 
 /** What was worked out by going through functions. */
 export interface Reaching {
@@ -47,7 +47,6 @@ export function connected(files: readonly string[], imports: ReadonlyMap<string,
 }
 
 export function projectOf(units: ReadonlyMap<string, Unit>): Project {
-  const fileOf = (id: string): string => id.slice(0, id.indexOf('#'));
   // Asked for at every call of a walk.
   const functions = new Map<FunctionId, LoweredFunction>();
   for (const unit of units.values()) for (const [id, fn] of unit.functions) functions.set(id, fn);

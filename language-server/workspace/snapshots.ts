@@ -9,7 +9,7 @@ import { Collector, factsOf } from '../flow/collector.ts';
 import { walkLeftovers, walkUnit } from '../flow/entries.ts';
 import type { Facts } from '../flow/facts.ts';
 import type { LibraryModel } from '../libraries/model.ts';
-import type { FunctionId, Project, Unit } from '../lower/ir.ts';
+import { fileOf, isWithin, type FunctionId, type Project, type Unit } from '../lower/ir.ts';
 import { createNaming } from '../lower/naming.ts';
 import type { LoweringInput } from '../lower/lower.ts';
 import { relower, type Lowered } from '../lower/relower.ts';
@@ -48,7 +48,7 @@ interface KeptWalk {
 }
 
 const filesOf = (unit: Unit, { visited, consulted }: Collector): readonly string[] => [
-  ...new Set([unit.file, ...consulted, ...[...visited].map((id) => id.slice(0, id.indexOf('#')))]),
+  ...new Set([unit.file, ...consulted, ...[...visited].map(fileOf)]),
 ];
 
 export class Store {
@@ -232,8 +232,8 @@ export class Store {
   /** What came by a function that has changed is not known any more; nothing is, where more than one function may have changed. */
   private forget(changed: FunctionId | undefined): void {
     if (changed === undefined) return this.lasting.clear();
-    const isInside = (id: FunctionId): boolean => id === changed || id.startsWith(`${changed}/`);
-    for (const known of this.lasting.values()) for (const [root, { reached }] of known) if ([...reached].some(isInside)) known.delete(root);
+    for (const known of this.lasting.values())
+      for (const [root, { reached }] of known) if ([...reached].some((id) => isWithin(id, changed))) known.delete(root);
   }
 
   private readonly lastingOf = <T extends Reaching>(key: symbol): Map<FunctionId, T> => {
